@@ -120,7 +120,7 @@ fn a_scale_there_is_no_room_for_is_refused_with_the_estimate_before_anything_sta
     for (store, what) in [("redis-unix", "of memory"), ("lmdb", "of disk")] {
         let ran = desk.kvtrial(&format!("run append --data gen:1000000000000:1 -s {store} --no-baselines --out out"));
         assert_eq!(ran.status, 2, "{}", ran.said());
-        assert!(ran.stderr.contains("GiB of keys and values") && ran.stderr.contains(what), "{}", ran.stderr);
+        assert!(ran.stderr.contains("iB of keys and values") && ran.stderr.contains(what), "{}", ran.stderr);
         assert!(desk.left_behind().is_empty() && !desk.path().join("out").exists());
     }
 }

@@ -129,7 +129,7 @@ fn what_cannot_be_crashed_is_refused_with_the_remedy() {
     for (words, remedy) in [
         ("redis://localhost:1", "does not kill what it did not start"),
         ("null", "it keeps nothing at all"),
-        ("rediss", "Did you mean redis?"),
+        ("rediss", "Did you mean redis, "),
         ("sqlite --cuts 0", "use a whole number from 1"),
     ] {
         let ran = desk.kvtrial(&format!("crash {words} --out out"));

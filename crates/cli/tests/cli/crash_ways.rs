@@ -185,7 +185,7 @@ fn all_stores_that_cannot_be_crashed_so_are_named_at_once_and_nothing_is_started
         ),
         ("redis-unix sqlite lmdb --how freeze", ["sqlite: its clients", "lmdb: its clients"]),
         ("etcd,nodes=3 sqlite redis-unix --nodes 1", ["sqlite: --nodes", "redis-unix: --nodes"]),
-        ("sqlite rediss lmdb,durability=second", ["Did you mean redis?", "lmdb: durability=second"]),
+        ("sqlite rediss lmdb,durability=second", ["Did you mean redis, ", "lmdb: durability=second"]),
     ] {
         let ran = desk.kvtrial(&format!("crash {words} --out out"));
         let is_named = named.iter().all(|words| ran.stderr.contains(words));

@@ -9,7 +9,7 @@ use serde_json::Value;
 #[test]
 fn a_p99_that_was_not_reached_as_too_many_operations_failed_is_shown_as_that_everywhere() {
     let desk = Desk::new();
-    let set = "--set records=1000 --set seconds=4 --rate 500 --out out";
+    let set = "--set records=1000 --clients 32 --set seconds=4 --rate 500 --out out";
     let mut command = desk.command(&format!("run {}", once("ycsb", "redis-unix,durability=os", &[set])));
     let ran = desk.finished(command.args(["--fault", "at 1s kill 1", "--fault", "at 2s restart 1"]).output().unwrap());
     let cell = ran.only();

@@ -22,7 +22,7 @@ fn what_exceeds_memory_or_disk_is_refused_with_the_need_and_what_is_there() {
         // 16 bytes per key of kvtrial's own, and keys of 16 bytes with values of 16, 1000 and 64 Mi.
         ("ycsb -s ram --set records=1000000000000 --set value=16", "43.7 TiB of memory"),
         ("ycsb -s ram --set value=67108864 --set records=100000000", "5.96 PiB of memory"),
-        ("ycsb -s null --set records=1000000000000000", "13.9 PiB"),
+        ("ycsb -s null --set records=1000000000000000", "14.2 PiB"),
         ("nodes -s ram --set records=1000000000000000 --set value=16", "of memory"),
         ("crud -s ram --set rows=1000000000000000", "PiB of memory"),
         ("grow -s ram --set items=1000000000000000 --set value=16", "PiB of keys and values"),

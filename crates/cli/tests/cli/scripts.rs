@@ -395,7 +395,9 @@ fn a_script_is_varied_searched_asked_and_compared_like_any_job() {
     desk.file("turn.lua", "function run(client) local k = 'k' .. client.number kv.put(k, 'v') kv.get(k) end");
     let rate = desk.kvtrial("run turn.lua -s lmdb --find-rate mean<20ms --set seconds=1 --repeats 1 --out rate");
     assert!(rate.status == 0 || rate.status == 1, "{}", rate.said());
-    assert!(rate.stdout.contains("lmdb keeps mean<20ms"), "{}", rate.said());
+    // On a busy machine the edge may move from round to round.
+    let is_found = ["lmdb keeps mean<20ms", "mean<20ms was kept at"].iter().any(|words| rate.stdout.contains(words));
+    assert!(is_found, "{}", rate.said());
     assert!(rate.stdout.contains("units per second"), "{}", rate.said());
     let study: serde_json::Value =
         serde_json::from_slice(&std::fs::read(desk.path().join("rate/study.json")).unwrap()).unwrap();

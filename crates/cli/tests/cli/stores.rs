@@ -55,7 +55,7 @@ fn a_store_by_its_name_shows_every_option_with_its_meaning_its_licence_and_its_l
     );
     let unknown = desk.kvtrial("stores rediss");
     assert_eq!(unknown.status, 2, "{}", unknown.said());
-    assert!(unknown.stderr.contains("Did you mean redis?"), "{}", unknown.said());
+    assert!(unknown.stderr.contains("Did you mean redis, "), "{}", unknown.said());
 }
 
 #[test]

@@ -31,7 +31,7 @@ enum Course {
 }
 
 impl ScriptWorker<'_> {
-    /// An operation failed. After a lost connection, or where nodes fail on purpose, it is sent again until the deadline; what could then
+    /// An operation failed. After a lost connection, or where nodes fail on purpose, it is sent again until half the deadline has passed; what could then
     /// take place twice is not. What nodes that fail on purpose did not answer gives nil and the reason. Any other failure ends the script.
     #[cold]
     pub(super) fn failed(&mut self, at: usize, failure: &Failure<'_>, reply: &Reply<'_>) -> Result<(), Offence> {
@@ -84,7 +84,8 @@ impl ScriptWorker<'_> {
                 Failure::ConnectionLost(_) => Course::Again,
                 _ => Course::Ends,
             },
-            _ if failing.since.elapsed() < self.standing.watch.deadline() => Course::Again,
+            // Were it longer, clients that all wait for the same node would end the phase: nothing was answered within the deadline.
+            _ if failing.since.elapsed() < self.standing.watch.deadline() / 2 => Course::Again,
             _ => Course::GivenUp,
         }
     }
