@@ -75,7 +75,7 @@ fn a_name_that_is_no_text_is_taken_as_it_is() {
 fn a_script_may_end_in_capitals() {
     let desk = Desk::new();
     desk.file("X.LUA", "function run(client) kv.put('a', 'b') end");
-    let ran = desk.kvtrial("run X.LUA -s ram --no-baselines --repeats 1 --set units=1 --out out");
+    let ran = desk.kvtrial("run X.LUA -s ram --no-baselines --repeats 1 --out out");
     assert_eq!(ran.status, 0, "{}", ran.said());
 }
 

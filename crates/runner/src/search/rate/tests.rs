@@ -130,8 +130,11 @@ fn an_interval_is_stated_only_where_it_holds_the_truth_nine_times_in_ten() {
         let (mut intervals, mut holds) = (0, 0);
         for seed in 0..40 {
             let mut queue = Queue { operations: Length::Operations(10_000), ..Queue::new(1e5, 1_000 + seed) };
-            let RateFinding::Rates(found) = find_rate(&mut queue, 6e5, 10_000.0, rounds, seed).unwrap() else {
-                panic!()
+            let found = match find_rate(&mut queue, 6e5, 10_000.0, rounds, seed).unwrap() {
+                RateFinding::Rates(found) => found,
+                // The edge kept moving: no interval is stated.
+                RateFinding::Unsettled(_) => continue,
+                other => panic!("{other:?}"),
             };
             let estimate = found.estimate().unwrap();
             assert!(estimate.level == 0.0 || estimate.level > 0.93, "{estimate:?}");
