@@ -126,9 +126,9 @@ fn common_answer(counted: &[&TrialRecord]) -> (Answer, Option<Reason>) {
 
 /// The share of all operations that failed; `None` where trials of earlier builds do not say it.
 fn failed_share(timed: &[&TrialRecord], samples: &[f64]) -> Option<Quantity> {
-    let failed: Option<u64> = timed.iter().map(|trial| failed_operations(trial)).sum();
-    let asked: u64 = timed.iter().map(|trial| trial.operations).sum();
-    of_all_trials(failed? as f64 / asked.max(1) as f64, samples)
+    let failed: Option<f64> = timed.iter().map(|trial| Some(failed_operations(trial)? as f64)).sum();
+    let asked: f64 = timed.iter().map(|trial| trial.operations as f64).sum();
+    of_all_trials(failed? / asked.max(1.0), samples)
 }
 
 #[cfg(test)]

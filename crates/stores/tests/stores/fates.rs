@@ -69,9 +69,12 @@ fn reply(request: &[u8], answer: Answer) -> (u16, &'static str, &'static str) {
 }
 
 fn store(name: &str, port: u16) -> Box<dyn Store> {
-    let spec = Spec { name: name.into(), ..format!("{name}://127.0.0.1:{port}/kvtrial").parse().unwrap() };
+    // etcd has no databases.
+    let database = (name != "etcd").then(|| "kvtrial".to_owned());
+    let path = database.as_ref().map_or_else(String::new, |database| format!("/{database}"));
+    let spec = Spec { name: name.into(), ..format!("{name}://127.0.0.1:{port}{path}").parse().unwrap() };
     let Opener::Server { connect, .. } = kvtrial_stores::find(name).unwrap().opener else { panic!("{name}") };
-    let endpoint = Endpoint { database: Some("kvtrial".into()), ..Endpoint::loopback(port) };
+    let endpoint = Endpoint { database, ..Endpoint::loopback(port) };
     connect(&spec, &[endpoint]).unwrap_or_else(|error| panic!("{name}: {error}"))
 }
 
