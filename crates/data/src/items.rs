@@ -159,6 +159,11 @@ impl Items {
         }
     }
 
+    /// Sums over all items, unless summing them up would take minutes.
+    pub fn totals_soon(&self) -> Option<ItemTotals> {
+        (!self.are_many()).then(|| self.totals())
+    }
+
     fn are_many(&self) -> bool {
         self.count > SUMMED_AT_ONCE && self.file().is_none()
     }
