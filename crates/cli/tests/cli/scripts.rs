@@ -535,7 +535,7 @@ end
 fn a_script_goes_on_without_what_a_node_does_not_answer_until_the_deadline_and_is_valid_once_it_is_back() {
     let desk = Desk::new();
     desk.file("steady.lua", CARELESS);
-    let more = "--set seconds=8 --clients 4 --rate 100 --timeout 300ms --deadline 1s --out out";
+    let more = "--set seconds=8 --clients 4 --rate 100 --timeout 300ms --deadline 6s --out out";
     let mut command = desk.command(&format!("run {}", once("steady.lua", "redis-unix,nodes=3", &[more])));
     command.args(["--fault", "at 1s freeze 1 for 4s"]);
     let ran = desk.finished(command.output().unwrap());

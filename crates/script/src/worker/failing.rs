@@ -76,6 +76,8 @@ impl ScriptWorker<'_> {
 
     /// What becomes of an operation after this failure.
     fn course(&mut self, at: usize, failure: &Failure<'_>) -> Course {
+        // What a unit asks for after it had nil for one operation is not waited for again.
+        let is_disturbed = self.clients[at].unit == Unit::Disturbed;
         let failing = self.clients[at].failing.get_or_insert_with(|| Failing { since: Instant::now(), reached: false });
         failing.reached |= failure.fate().may_have_happened();
         match failure {
@@ -85,7 +87,7 @@ impl ScriptWorker<'_> {
                 _ => Course::Ends,
             },
             // Were it longer, clients that all wait for the same node would end the phase: nothing was answered within the deadline.
-            _ if failing.since.elapsed() < self.standing.watch.deadline() / 2 => Course::Again,
+            _ if !is_disturbed && failing.since.elapsed() < self.standing.watch.deadline() / 2 => Course::Again,
             _ => Course::GivenUp,
         }
     }
