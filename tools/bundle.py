@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Writes the list of what `kvtrial fetch-store` gets for a store: every file its artifact needs at run time, with size and sha256.
 
-    tools/bundle.py com.hazelcast:hazelcast:5.5.0 [--without NAME...] >crates/stores/bundles/hazelcast.txt
+    tools/bundle.py com.hazelcast:hazelcast:5.5.0 [--without NAME...] >crates/protocols/bundles/hazelcast.txt
 
 Maven (apt-get install maven) resolves the artifact; nothing of it is kept.
 """

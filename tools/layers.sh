@@ -19,7 +19,12 @@ done
 never terminal kvtrial-report kvtrial-runner
 never runner kvtrial-terminal kvtrial-report
 never store kvtrial-layers
-never stores kvtrial-layers kvtrial-host
+for crate in ground embedded protocols drivers stores; do
+    never "$crate" kvtrial-layers kvtrial-host
+done
+for crate in embedded protocols; do
+    never "$crate" tokio
+done
 never jobs kvtrial-engine kvtrial-layers
 never check kvtrial-engine
 [ "$status" = 0 ] && echo "layers: no crate needs what it must not"

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Writes what `kvtrial fetch-store` gives npm for a store: package.json, and a package-lock.json with a line per package.
 
-    tools/lock.py dynalite 4.0.0 crates/stores/bundles/dynamodb
+    tools/lock.py dynalite 4.0.0 crates/drivers/bundles/dynamodb
 
 npm (apt-get install npm) resolves the package; nothing of it is kept.
 """
