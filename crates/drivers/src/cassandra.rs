@@ -34,8 +34,8 @@ mod ring;
 #[cfg(feature = "cassandra")]
 mod setup;
 
+use ground::jvm::{self, HEAP, Jvm, JvmMemory, NODES};
 use ground::{built, driver};
-use ground::jvm::{self, HEAP, Jvm, Memory, NODES};
 use std::ffi::OsString;
 use std::path::Path;
 use std::time::Duration;
@@ -130,7 +130,7 @@ fn replication(spec: &Spec) -> u32 {
 
 fn plan(spec: &Spec, place: &mut Place) -> Result<Deployment, StoreError> {
     let count = jvm::nodes(spec);
-    let jvm = Jvm::of(spec, &BUNDLE, INSTALL, count, Memory::of(spec, HEAP_MIB, BESIDE_HEAP_MIB)?)?;
+    let jvm = Jvm::of(spec, &BUNDLE, INSTALL, count, JvmMemory::of(spec, HEAP_MIB, BESIDE_HEAP_MIB)?)?;
     let ports = [place.port()?, place.port()?];
     let seeds: Vec<String> = (1..=count).map(|number| format!("{}:{}", address(number), ports[1])).collect();
     let node = |number: u32| {
@@ -147,7 +147,7 @@ fn plan(spec: &Spec, place: &mut Place) -> Result<Deployment, StoreError> {
 
 /// One node more. It takes its share of the pairs from the others before it listens.
 fn join(spec: &Spec, place: &mut Place, members: &Members) -> Result<Deployment, StoreError> {
-    let jvm = Jvm::of(spec, &BUNDLE, INSTALL, 1, Memory::of(spec, HEAP_MIB, BESIDE_HEAP_MIB)?)?;
+    let jvm = Jvm::of(spec, &BUNDLE, INSTALL, 1, JvmMemory::of(spec, HEAP_MIB, BESIDE_HEAP_MIB)?)?;
     let hosts: Vec<(&str, u16)> = members.endpoints.iter().filter_map(Endpoint::tcp).collect();
     let [(first, clients), ..] = hosts[..] else {
         return Err(StoreError::Session("no node of Cassandra runs that another could join".into()));

@@ -31,8 +31,8 @@ mod setup;
 #[cfg(feature = "couchdb")]
 mod whole;
 
-use ground::{built, driver};
 use ground::npm;
+use ground::{built, driver};
 use std::path::PathBuf;
 use std::time::Duration;
 use store::tls::{CA, TLS};

@@ -25,9 +25,9 @@ mod item;
 #[cfg(feature = "dynamodb")]
 mod setup;
 
-use ground::{built, driver};
 use crate::shared::aws;
 use ground::npm;
+use ground::{built, driver};
 use std::path::PathBuf;
 use store::{
     Availability, Bundle, Capabilities, CommandLine, Counter, Deployment, Endpoint, MadeOf, Opener, OperationKind,

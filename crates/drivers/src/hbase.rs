@@ -22,8 +22,8 @@ mod client;
 #[cfg(feature = "hbase")]
 mod setup;
 
+use ground::jvm::{self, HEAP, Jvm, JvmMemory};
 use ground::{built, driver};
-use ground::jvm::{self, HEAP, Jvm, Memory};
 use std::fmt::Write;
 use std::path::Path;
 use std::time::Duration;
@@ -97,7 +97,7 @@ pub static STORES: &[StoreInfo] = &[StoreInfo {
 const OPENED: &[&str] = &["java.lang", "java.lang.reflect", "java.nio", "jdk.internal.ref", "sun.nio.ch"];
 
 fn plan(spec: &Spec, place: &mut Place) -> Result<Deployment, StoreError> {
-    let jvm = Jvm::of(spec, &BUNDLE, INSTALL, PROCESSES, Memory::of(spec, HEAP_MIB, BESIDE_HEAP_MIB)?)?;
+    let jvm = Jvm::of(spec, &BUNDLE, INSTALL, PROCESSES, JvmMemory::of(spec, HEAP_MIB, BESIDE_HEAP_MIB)?)?;
     let [quorum, master, regions, gateway] = [place.port()?, place.port()?, place.port()?, place.port()?];
     let settings = settings(&place.directory, quorum, master, regions, gateway);
     let mut server = |name: &str, class: &str, port: u16| {

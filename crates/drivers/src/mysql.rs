@@ -17,8 +17,8 @@ mod client;
 #[cfg(feature = "mysql")]
 mod setup;
 
-use ground::{built, driver};
 use ground::mariadb;
+use ground::{built, driver};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use store::tls::{CA, TLS};

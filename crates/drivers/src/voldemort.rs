@@ -47,8 +47,8 @@ mod setup;
 #[cfg(feature = "voldemort")]
 mod trouble;
 
-use ground::{built, driver};
 use ground::jvm::HEAP;
+use ground::{built, driver};
 use metadata::Copies;
 use store::{Capabilities, Deletes, Opener, OperationKind, OperationSet, OptionInfo, StoreError, StoreInfo};
 use study::{Class, Durability, Spec, Transport};

@@ -10,8 +10,8 @@
 //! single-writer transactions do, without their copy of the changes. Put-many is one of fjall's atomic batches.
 //! fjall refuses empty keys, and keys over 65,535 bytes.
 
-use ground::{built, driver};
 use crate::shared::embedded;
+use ground::{built, driver};
 use store::{BUILT_IN, Capabilities, Opener, StoreInfo};
 use study::{Class, Durability};
 

@@ -9,8 +9,8 @@
 //! does not grant that much, less is asked for, and a full map is a refused write (`MDB_MAP_FULL`).
 //! LMDB refuses empty keys, and keys over 511 bytes. There is one writer at a time; readers never wait.
 
-use ground::{built, driver};
 use crate::shared::embedded;
+use ground::{built, driver};
 use store::{BUILT_IN, Capabilities, Opener, StoreInfo};
 use study::{Class, Durability};
 

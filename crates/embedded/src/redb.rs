@@ -7,8 +7,8 @@
 //!
 //! There is one writer at a time; readers never wait.
 
-use ground::{built, driver};
 use crate::shared::embedded;
+use ground::{built, driver};
 use store::{BUILT_IN, Capabilities, Opener, StoreInfo, Support};
 use study::{Class, Durability};
 

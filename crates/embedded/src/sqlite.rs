@@ -14,8 +14,8 @@
 //! and one transaction each. SQLite has one writer at a time and would poll for its turn; the clients of one process queue at
 //! a lock of the adapter instead, so SQLITE_BUSY can only come from other processes, and is waited for up to 60 s.
 
-use ground::{built, driver};
 use crate::shared::embedded;
+use ground::{built, driver};
 use store::{BUILT_IN, Capabilities, Opener, OptionInfo, ShownAs, StoreInfo, Support};
 use study::{Class, Durability};
 

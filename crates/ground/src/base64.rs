@@ -4,6 +4,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 
 /// Appends `bytes` in base64.
+#[inline]
 pub fn push(out: &mut Vec<u8>, bytes: &[u8]) {
     let start = out.len();
     out.resize(start + bytes.len().div_ceil(3) * 4, 0);
@@ -12,6 +13,7 @@ pub fn push(out: &mut Vec<u8>, bytes: &[u8]) {
 }
 
 /// Appends the bytes a text in base64 stands for; false when it is none.
+#[inline]
 pub fn read(out: &mut Vec<u8>, text: &[u8]) -> bool {
     STANDARD.decode_vec(text, out).is_ok()
 }

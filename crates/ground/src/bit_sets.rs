@@ -22,11 +22,13 @@ impl BitSets {
     }
 
     /// The bits of a set, to add to.
+    #[inline]
     pub fn words_mut(&mut self, set: usize) -> &mut [u64] {
         &mut self.sets[set]
     }
 
     /// How many numbers are in the union or intersection of these sets.
+    #[inline]
     pub fn count(&self, combination: SetCombination, sets: Range<usize>) -> u64 {
         let ones = |word: u64| u64::from(word.count_ones());
         match (&self.sets[sets.clone()], combination) {
@@ -38,6 +40,7 @@ impl BitSets {
     }
 
     /// The words of the union or intersection of these sets.
+    #[inline]
     pub fn combined(&self, combination: SetCombination, sets: Range<usize>) -> impl Iterator<Item = u64> {
         let sets = &self.sets[sets];
         (0..sets.first().map_or(0, |words| words.len())).map(move |at| {
@@ -57,6 +60,7 @@ pub fn set(words: &mut [u64], number: usize) {
 }
 
 /// The numbers in these words, rising.
+#[inline]
 pub fn numbers(words: impl Iterator<Item = u64>) -> impl Iterator<Item = usize> {
     words.enumerate().flat_map(|(at, word)| {
         let mut left = word;

@@ -5,9 +5,6 @@
 //! transport, not here (`tests/endless.rs`).
 #![allow(clippy::panic)]
 
-#[cfg(feature = "http")]
-pub mod http;
-
 use store::wire::{Codec, Decoded, Expect};
 use store::{Operation, OwnedReply};
 
@@ -15,7 +12,7 @@ use store::{Operation, OwnedReply};
 pub type Sample = (Operation<'static>, fn(Expect) -> Vec<u8>);
 
 /// Streams tried of each codec.
-const STREAMS: u64 = 20_000;
+pub const STREAMS: u64 = 20_000;
 
 /// Numbers that have broken readers of numbers.
 const NUMBERS: [&[u8]; 12] = [

@@ -46,6 +46,7 @@ impl IdIndex {
     }
 
     /// The id of a number.
+    #[inline]
     pub fn id(&self, number: usize) -> u64 {
         self.places.get(number).copied().unwrap_or(0)
     }

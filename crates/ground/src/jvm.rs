@@ -24,7 +24,8 @@ pub const HEAP: OptionInfo = OptionInfo::text("heap", "MiB of heap of each Java 
 
 /// The memory that each Java process needs.
 #[derive(Clone, Copy)]
-pub struct Memory {
+pub struct JvmMemory {
+    /// The heap, in MiB.
     pub heap_mib: u64,
     /// What a process takes beside its heap.
     pub beside_mib: u64,
@@ -106,7 +107,7 @@ impl Jvm {
         bundle: &Bundle,
         install: &str,
         processes: u32,
-        memory: Memory,
+        memory: JvmMemory,
     ) -> Result<Jvm, StoreError> {
         let class_path = bundle.found();
         let class_path =
@@ -122,7 +123,7 @@ impl Jvm {
         class_path: OsString,
         newest: u32,
         processes: u32,
-        memory: Memory,
+        memory: JvmMemory,
     ) -> Result<Jvm, StoreError> {
         let java = required(java_to(newest), spec, newest)?;
         memory.enough(spec, processes, free_mib())?;
@@ -165,13 +166,13 @@ fn required(java: Option<PathBuf>, spec: &Spec, newest: u32) -> Result<PathBuf, 
     java.ok_or_else(|| not_found(spec, releases_to(newest), INSTALL_JAVA))
 }
 
-impl Memory {
+impl JvmMemory {
     /// The heap that a spec asks for, and what a process takes beside it.
     ///
     /// # Errors
     /// The heap is no number of MiB.
-    pub fn of(spec: &Spec, usual_heap_mib: u64, beside_mib: u64) -> Result<Memory, StoreError> {
-        Ok(Memory { heap_mib: heap_mib(spec, usual_heap_mib)?, beside_mib, less_by: "nodes= or heap=" })
+    pub fn of(spec: &Spec, usual_heap_mib: u64, beside_mib: u64) -> Result<JvmMemory, StoreError> {
+        Ok(JvmMemory { heap_mib: heap_mib(spec, usual_heap_mib)?, beside_mib, less_by: "nodes= or heap=" })
     }
 
     /// Refuses processes that the machine has too little memory for before any starts: a machine that swaps, or kills, would say it far
@@ -252,7 +253,7 @@ fn release(line: &str) -> Option<u32> {
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
-    use super::{Memory, beside, first_that_will_do, heap_mib, release, required};
+    use super::{JvmMemory, beside, first_that_will_do, heap_mib, release, required};
     use std::path::{Path, PathBuf};
     use study::Spec;
 
@@ -291,7 +292,7 @@ mod tests {
     #[test]
     fn too_little_memory_for_all_processes_is_said_with_both_numbers() {
         let spec: Spec = "hazelcast,nodes=3".parse().unwrap();
-        let memory = Memory::of(&spec, 300, 100).unwrap();
+        let memory = JvmMemory::of(&spec, 300, 100).unwrap();
         assert!(memory.enough(&spec, 3, Some(1200)).is_ok() && memory.enough(&spec, 3, None).is_ok());
         let words = memory.enough(&spec, 3, Some(1199)).unwrap_err().to_string();
         assert!(

@@ -22,9 +22,10 @@ pub struct Users {
 }
 
 impl Users {
+    /// Where MariaDB keeps them.
     pub const OF_MARIADB: Users = Users { table: "mysql.global_priv", own: &["mariadb.sys"] };
-    pub const OF_MYSQL: Users =
-        Users { table: "mysql.user", own: &["mysql.infoschema", "mysql.session", "mysql.sys"] };
+    /// Where MySQL keeps them.
+    pub const OF_MYSQL: Users = Users { table: "mysql.user", own: &["mysql.infoschema", "mysql.session", "mysql.sys"] };
 }
 
 /// Statements, each on a line, that make kvtrial's account and take every other one away, root's too. The server carries them out

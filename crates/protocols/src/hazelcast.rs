@@ -11,7 +11,7 @@
 //! another; what was in flight is lost, and nothing is sent twice.
 
 use crate::memcached::{ItemCount, KeyText, Speaker};
-use ground::jvm::{self, HEAP, Jvm, Memory, NODES};
+use ground::jvm::{self, HEAP, Jvm, JvmMemory, NODES};
 use std::time::Duration;
 use store::{
     Bundle, Capabilities, Deployment, Endpoint, MadeOf, Node, Opener, OperationSet, OptionInfo, Place, ServerPlan,
@@ -79,7 +79,7 @@ fn backups(spec: &Spec) -> &str {
 
 fn plan(spec: &Spec, place: &mut Place) -> Result<Deployment, StoreError> {
     let count = jvm::nodes(spec);
-    let jvm = Jvm::of(spec, &BUNDLE, INSTALL, count, Memory::of(spec, HEAP_MIB, BESIDE_HEAP_MIB)?)?;
+    let jvm = Jvm::of(spec, &BUNDLE, INSTALL, count, JvmMemory::of(spec, HEAP_MIB, BESIDE_HEAP_MIB)?)?;
     let ports = (0..count).map(|_| place.port()).collect::<Result<Vec<u16>, StoreError>>()?;
     let members: Vec<String> = ports.iter().map(|port| format!("\"127.0.0.1:{port}\"")).collect();
     let member = |(number, port): (u32, &u16)| {

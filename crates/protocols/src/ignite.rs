@@ -8,8 +8,8 @@
 
 mod codec;
 
-use ground::jvm::{self, HEAP, Jvm, Memory, NODES};
 use codec::{Thin, answer, begin, cache_id, end, hello, op, push_string};
+use ground::jvm::{self, HEAP, Jvm, JvmMemory, NODES};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
@@ -127,10 +127,8 @@ fn data_mib(spec: &Spec) -> Result<u64, StoreError> {
 fn plan(spec: &Spec, place: &mut Place) -> Result<Deployment, StoreError> {
     let count = jvm::nodes(spec);
     let data_mib = data_mib(spec)?;
-    let memory = Memory {
-        less_by: "nodes=, heap= or memory=",
-        ..Memory::of(spec, HEAP_MIB, data_mib + BESIDE_MIB)?
-    };
+    let memory =
+        JvmMemory { less_by: "nodes=, heap= or memory=", ..JvmMemory::of(spec, HEAP_MIB, data_mib + BESIDE_MIB)? };
     let jvm = Jvm::of(spec, &BUNDLE, INSTALL, count, memory)?;
     let ports = (0..count).map(|_| Ok([place.port()?, place.port()?, place.port()?]));
     let ports = ports.collect::<Result<Vec<[u16; 3]>, StoreError>>()?;

@@ -11,7 +11,7 @@
 //! what was in flight is lost, and nothing is sent twice.
 
 use crate::redis::{Login, Resp, Script, answer};
-use ground::jvm::{self, HEAP, Jvm, Memory, NODES};
+use ground::jvm::{self, HEAP, Jvm, JvmMemory, NODES};
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -92,7 +92,7 @@ fn owners(spec: &Spec) -> &str {
 
 fn plan(spec: &Spec, place: &mut Place) -> Result<Deployment, StoreError> {
     let count = jvm::nodes(spec);
-    let jvm = Jvm::of(spec, &BUNDLE, INSTALL, count, Memory::of(spec, HEAP_MIB, BESIDE_HEAP_MIB)?)?;
+    let jvm = Jvm::of(spec, &BUNDLE, INSTALL, count, JvmMemory::of(spec, HEAP_MIB, BESIDE_HEAP_MIB)?)?;
     let mut first = None;
     let mut server = |number: u32| {
         let (clients, others) = (place.port()?, place.port()?);

@@ -2,8 +2,8 @@
 //! per set, by the extension `intarray`, whose elements have 32 bits (`way=intarray`). One connection.
 
 use super::setup::{enter, words};
-use ground::id_index::IdIndex;
 use futures_util::TryStreamExt;
+use ground::id_index::IdIndex;
 use std::ops::Range;
 use std::pin::pin;
 use std::time::Duration;

@@ -4,8 +4,8 @@
 //! however it is split.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
-use ground::fuzz::{Dice, STREAMS, mutate};
 use crate::shared::http::Http;
+use ground::fuzz::{Dice, STREAMS, mutate};
 use std::io::ErrorKind;
 use std::time::Duration;
 use store::asynchronous::{AsyncClient, BufferedReply, ReplyBuffer};
@@ -13,7 +13,7 @@ use store::{Endpoint, Operation};
 use tokio::net::UnixStream;
 
 /// An operation, and good replies to its requests: status and body.
-pub(crate) type Sample = (Operation<'static>, &'static [(u16, &'static str)]);
+pub(crate) type HttpSample = (Operation<'static>, &'static [(u16, &'static str)]);
 
 /// A client that is not at an end after this hangs.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -81,7 +81,7 @@ fn is_failure(answer: BufferedReply) -> bool {
 }
 
 /// Tries replies to these operations.
-pub(crate) fn assault<C: AsyncClient>(make: impl Fn(Http) -> C, samples: &[Sample]) {
+pub(crate) fn assault<C: AsyncClient>(make: impl Fn(Http) -> C, samples: &[HttpSample]) {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let mut ended = [0; 3];
     for seed in 0..STREAMS {

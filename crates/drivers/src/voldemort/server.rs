@@ -3,7 +3,7 @@
 use super::home::{Home, NEWEST_JAVA};
 use super::metadata::{Member, cluster_xml, stores_xml};
 use super::{STORE, copies, level, nodes};
-use ground::jvm::{self, Jvm, Memory};
+use ground::jvm::{self, Jvm, JvmMemory};
 use std::ffi::OsString;
 use std::time::Duration;
 use store::{Deployment, Endpoint, Node, Place, ServerPlan, StoreError};
@@ -24,7 +24,7 @@ const PARTITIONS: usize = 16;
 pub(super) fn plan(spec: &Spec, place: &mut Place) -> Result<Deployment, StoreError> {
     let (count, copies) = (nodes(spec)?, copies(spec)?);
     let home = Home::of(spec)?;
-    let memory = Memory::of(spec, HEAP_MIB, BESIDE_HEAP_MIB)?;
+    let memory = JvmMemory::of(spec, HEAP_MIB, BESIDE_HEAP_MIB)?;
     let jvm = Jvm::running(spec, home.class_path(), NEWEST_JAVA, count as u32, memory)?;
     let ports = (0..count).map(|_| place.port()).collect::<Result<Vec<u16>, StoreError>>()?;
     // Neighbours on the ring are different nodes.

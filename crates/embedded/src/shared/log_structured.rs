@@ -10,7 +10,7 @@ mod merge;
 
 pub use library::Api;
 
-use library::{Object, Product};
+use library::{LogStructuredKind, Object};
 
 use crate::shared::embedded::Fault;
 use crate::shared::stripes::{Held, Stripes};
@@ -97,12 +97,12 @@ impl Tree {
             let cache = settings.cache_bytes.map(|bytes| (functions.cache_create_lru)(bytes as usize));
             keep.extend(cache.map(|cache| (functions.cache_destroy, cache)));
             match &api.kind {
-                Product::Level(level) => {
+                LogStructuredKind::Level(level) => {
                     if let Some(cache) = cache {
                         (level.options_set_cache)(options, cache);
                     }
                 }
-                Product::Rocks(rocks) => {
+                LogStructuredKind::Rocks(rocks) => {
                     (rocks.writeoptions_disable_WAL)(write, i32::from(durability == Durability::None));
                     (rocks.options_set_merge_operator)(options, appending(rocks));
                     if let Some(cache) = cache {
@@ -155,7 +155,7 @@ impl Tree {
 
     fn read_value<T>(&self, path: &[u8], found: impl FnOnce(&[u8]) -> T) -> Result<Option<T>, Fault> {
         let (functions, mut bytes) = (&self.api.functions, 0);
-        if let Product::Rocks(rocks) = &self.api.kind {
+        if let LogStructuredKind::Rocks(rocks) = &self.api.kind {
             // SAFETY: the database is open; the value lives as long as the object that holds it.
             return unsafe {
                 let pinned = self.api.tried(|trouble| {
@@ -320,7 +320,7 @@ impl Engine for Tree {
 
     /// RocksDB notes what is to be added and puts the pieces together when it reads or compacts.
     fn append(&self, key: &[u8], more: &[u8], scratch: &mut Vec<u8>) -> Result<(), Fault> {
-        let Product::Rocks(rocks) = &self.api.kind else {
+        let LogStructuredKind::Rocks(rocks) = &self.api.kind else {
             let mut writer = self.writer(key)?;
             scratch.clear();
             writer.get(Space::Values, key, |found| scratch.extend_from_slice(found))?;

@@ -109,7 +109,7 @@ functions! {
 }
 
 /// Which of the two it is, with what only that one has.
-pub enum Product {
+pub enum LogStructuredKind {
     /// LevelDB.
     Level(LevelDb),
     /// RocksDB.
@@ -121,7 +121,7 @@ pub struct Api {
     /// What both have.
     pub functions: Functions,
     /// What one has.
-    pub kind: Product,
+    pub kind: LogStructuredKind,
     /// Its version, as it says itself.
     pub version: String,
 }
@@ -135,7 +135,7 @@ impl Api {
             let functions = Functions::load(library, "leveldb_").map_err(|error| error.to_string())?;
             let level = LevelDb::load(library, "leveldb_").map_err(|error| error.to_string())?;
             let version = format!("{}.{}", (level.major_version)(), (level.minor_version)());
-            Ok(Api { functions, kind: Product::Level(level), version })
+            Ok(Api { functions, kind: LogStructuredKind::Level(level), version })
         }
     }
 
@@ -147,7 +147,7 @@ impl Api {
             let functions = Functions::load(library, "rocksdb_").map_err(|error| error.to_string())?;
             let rocks = RocksDb::load(library, "rocksdb_").map_err(|error| error.to_string())?;
             let version = rocksdb_version(library).unwrap_or_else(|| "of unknown version".into());
-            Ok(Api { functions, kind: Product::Rocks(rocks), version })
+            Ok(Api { functions, kind: LogStructuredKind::Rocks(rocks), version })
         }
     }
 
