@@ -1,6 +1,7 @@
 #!/bin/sh
-# Packages for this processor, in target/package: a .deb, an archive with the program and its documentation, SHA-256 sums.
-# Needs cargo-deb (cargo install cargo-deb). The program needs the glibc of the machine that built it, or a newer one.
+# Packages for this processor, in target/package: a .deb, an archive with the program and its documentation, a wheel, SHA-256 sums.
+# Needs cargo-deb (cargo install cargo-deb) and pip (python3-pip), which gets maturin. The program needs the glibc of the machine that
+# built it, or a newer one. tools/test-packages.sh tries them.
 set -eu
 cd "$(dirname "$0")/.."
 out=target/package
@@ -23,6 +24,10 @@ cp -r "$kvtrial" README.md CHANGELOG.md LICENSE-APACHE LICENSE-MIT docs "$out/ma
 tar -C "$out" -czf "$out/$name.tar.gz" "$name"
 rm -r "${out:?}/$name"
 
+# Below target, so that nothing is installed for the user.
+python3 -m pip install --quiet --upgrade --target target/maturin 'maturin>=1.9,<2'
+PYTHONPATH=target/maturin python3 -m maturin build --quiet --release --out "$out"
+
 cd "$out"
-sha256sum -- *.deb *.tar.gz >SHA256SUMS
-ls -l -- *.deb *.tar.gz SHA256SUMS
+sha256sum -- *.deb *.tar.gz *.whl >SHA256SUMS
+ls -l -- *.deb *.tar.gz *.whl SHA256SUMS
