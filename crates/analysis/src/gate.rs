@@ -296,7 +296,7 @@ impl FromStr for Gate {
         let fails = if rest.starts_with('>') { Fails::Above } else { Fails::Below };
         let metric = Metric::named(name.trim()).ok_or_else(|| {
             let all: Vec<&str> = Metric::ALL.iter().map(|metric| metric.name()).collect();
-            fail(format!("'{}' is no metric; there are: {}", name.trim(), all.join(", ")))
+            fail(format!("'{}' is not a metric; use one of: {}", name.trim(), all.join(", ")))
         })?;
         let written = rest[1..].trim();
         if written.starts_with('=') || written.is_empty() {
@@ -316,7 +316,7 @@ impl FromStr for Gate {
 
 fn ratio(percent: &str, fails: Fails) -> Result<f64, String> {
     let signed = percent.starts_with(['+', '-']);
-    let number: f64 = percent.parse().map_err(|_| format!("'{percent}%' is no share; write +5% or -5%"))?;
+    let number: f64 = percent.parse().map_err(|_| format!("'{percent}%' is not a share; write +5% or -5%"))?;
     if !signed {
         return Err(format!("say which way: +{percent}% or -{percent}% against the first cell"));
     }
@@ -334,7 +334,7 @@ fn ratio(percent: &str, fails: Fails) -> Result<f64, String> {
 fn share(percent: &str) -> Result<f64, String> {
     match percent.parse::<f64>() {
         Ok(number) if (0.0..100.0).contains(&number) => Ok(number / 100.0),
-        _ => Err(format!("'{percent}%' is no share; write one from 0% to below 100%, such as 0.1%")),
+        _ => Err(format!("'{percent}%' is not a share; write one from 0% to below 100%, such as 0.1%")),
     }
 }
 

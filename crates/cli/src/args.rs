@@ -147,7 +147,7 @@ pub struct QueryArguments {
 /// Options of `clear`.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "It deletes only what the study says was left there. If the run named files, start this in the same directory."
+    after_help = "Only what the study says was left there is deleted. If the run named files, start this in the same directory."
 )]
 pub struct ClearArguments {
     /// The study's directory
@@ -178,7 +178,7 @@ pub struct JobsArguments {
     /// Only this job, or the script in this file
     #[arg(value_parser = words::job(), hide_possible_values = true)]
     pub job: Option<String>,
-    /// Data of a script that reads some: a file, or a name `kvtrial jobs` shows
+    /// Data for a script that reads data: a file, or a name `kvtrial jobs` shows
     #[arg(long, value_name = "FILE|NAME", requires = "job")]
     pub data: Option<String>,
     /// Print the list as JSON
@@ -200,7 +200,7 @@ pub struct NewArguments {
 /// Options of `fetch-store`.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "It goes to kvtrial/stores below XDG_CACHE_HOME or ~/.cache; delete it there when you no longer need it.\n\
+    after_help = "The program goes to kvtrial/stores below XDG_CACHE_HOME or ~/.cache; delete it there when you no longer need it.\n\
                   Java programs come from Maven. Your own npm gets dynalite and PouchDB Server, your own Go builds versitygw.\n\
                   Every part must have the sum that kvtrial expects. A failed transfer leaves nothing behind."
 )]
@@ -208,8 +208,8 @@ pub struct FetchStoreArguments {
     /// The store
     #[arg(value_parser = words::fetched())]
     pub store: String,
-    /// Maven repository, registry of npm or module proxy of Go to get it from: https://, or file:// and a directory [default: KVTRIAL_MAVEN, else
-    /// Maven Central; what npm or Go is set to]
+    /// Maven repository, npm registry or Go module proxy to get it from: https://, or file:// and a directory [default: KVTRIAL_MAVEN, else
+    /// Maven Central; for npm and Go what they are set to]
     #[arg(long, value_name = "URL")]
     pub from: Option<String>,
 }

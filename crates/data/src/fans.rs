@@ -139,7 +139,7 @@ impl FanSet {
             if read == 0 && line.trim_ascii_start().starts_with('{') && line.contains("\":") {
                 return Err(set.error(
                     Spot::of(number, line.as_bytes(), 0),
-                    "this is a JSON document, and no profile with its pages",
+                    "this is a JSON document, not a profile with its pages",
                     "JSON documents are the input of the job bulk ('kvtrial run bulk --data FILE'); fans takes profiles: name, tab, \
                      pages separated by spaces",
                 ));
@@ -158,7 +158,7 @@ impl FanSet {
             return Err(DataError::whole(
                 &self.source_name,
                 "it holds no profile with a page",
-                "write one profile a line: profile, tab, pages separated by spaces",
+                "write one profile per line: profile, tab, pages separated by spaces",
             ));
         }
         (self.text_bytes, self.digest) = (text.bytes, text.digest.finish());

@@ -37,7 +37,7 @@ impl Lines {
         if !kind.is_file() || OF_THIS_PROCESS.iter().any(|place| path.starts_with(place)) {
             return Err(DataError::whole(
                 &name,
-                "it is no file, and the data is read more than once, also by other processes",
+                "it is not a regular file, and the data is read more than once, also by other processes",
                 "write it to a file first, and name that",
             ));
         }

@@ -173,7 +173,7 @@ impl Coroutine {
         unsafe {
             match ffi::lua_type(self.state, -1) {
                 ffi::LUA_TSTRING | ffi::LUA_TNUMBER => String::from_utf8_lossy(string_at(self.state, -1)).into_owned(),
-                _ => "an error that is no text was raised".into(),
+                _ => "an error was raised that is not text".into(),
             }
         }
     }

@@ -47,7 +47,7 @@ pub(crate) struct LastCount {
     pub(crate) due: Option<String>,
 }
 
-const NOBODY: &str = "no counter, nobody counted there";
+const NOBODY: &str = "not a counter: nobody counted there";
 
 impl Counters {
     pub(crate) fn new(range: RangeInclusive<i64>) -> Counters {

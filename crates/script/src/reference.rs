@@ -66,7 +66,7 @@ pub const VERBS: &[Verb] = &[
     verb(
         "kv.expect(truth, why)",
         "truth",
-        "What must be true of the store's answers. A false one voids the trial, with these words.",
+        "Demands that something is true of the store's answers. If it is false the trial is void, with these words.",
     ),
     verb(
         "kv.say(...)",

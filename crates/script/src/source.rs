@@ -27,7 +27,7 @@ impl ScriptText {
         let facts = std::fs::metadata(path)
             .map_err(|error| trouble(format!("{error}. 'kvtrial new NAME' writes a first script")))?;
         if facts.is_dir() || facts.len() > MOST_BYTES {
-            return Err(trouble("this is no script; name a file of Lua".into()));
+            return Err(trouble("this is not a script; name a Lua file".into()));
         }
         let bytes = std::fs::read(path).map_err(|error| trouble(error.to_string()))?;
         let digest = data::digest::of_bytes(&bytes);

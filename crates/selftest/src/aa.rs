@@ -192,7 +192,7 @@ impl Pairs {
             name: format!("power {}", self.spec),
             passed: found || told,
             claim: format!(
-                "{} slowed down by {slowdown} % is found in 90 of 100 pairs at {} trials each, or the repeats it takes are said",
+                "{} slowed down by {slowdown} % is found in 90 of 100 pairs at {} trials each, or the number of repeats it takes is stated",
                 self.spec, self.repeats
             ),
             measured: rate.map(|rate| rate.value),

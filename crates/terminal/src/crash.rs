@@ -61,7 +61,7 @@ pub fn crash_text(crash: &Crash, colour: Colour) -> String {
     for (word, meaning) in [
         ("LOST", "acknowledged writes that are gone; OLDEST: age of the oldest at the crash"),
         ("WRONG", "values torn or never written, deleted keys that are back, starts that failed"),
-        ("RECOVERY", "from its start on what was left until it answered, median"),
+        ("RECOVERY", "time from the restart on what was left to the first answer, median"),
     ] {
         text += &paragraph(&format!("{word:10}{meaning}"), 1, 11, Style::Dim, colour);
     }

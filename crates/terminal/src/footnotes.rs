@@ -129,7 +129,7 @@ pub(crate) fn crashes<'a>(cells: &'a [&Cell]) -> impl Iterator<Item = String> + 
 pub(crate) fn silent<'a>(cells: &'a [&Cell]) -> impl Iterator<Item = String> + 'a {
     cells.iter().filter_map(|cell| {
         let silent = cell.store_config.get("not_answering")?;
-        Some(format!("On {} some of the servers named did not answer when it was opened: {silent}.", cell.store))
+        Some(format!("On {} some of the servers named did not answer when the store was opened: {silent}.", cell.store))
     })
 }
 

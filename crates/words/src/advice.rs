@@ -99,7 +99,7 @@ pub fn advice(kind: ReasonKind) -> (&'static str, &'static str) {
         ),
         ReasonKind::NothingMeasured => (
             "nothing was asked of the store while the clock ran",
-            "in a script, call verbs of kv in run(client); of another job, set more records or operations, or seconds= and --rate higher",
+            "in a script, call verbs of kv in run(client); in another job, set more records or operations, or seconds= and --rate higher",
         ),
         ReasonKind::ClientSaturated => {
             ("client at its limit", "kvtrial itself may be what was measured: give it more threads, or more processors")

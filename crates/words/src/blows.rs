@@ -6,7 +6,7 @@ use study::{Crash, CrashCase, CrashCut, CrashMeans, CrashMoment, StruckNodes};
 /// `Crashes: one node killed while clients continued.` For the usual ones: `Crashes: everything killed.`
 pub fn how(crash: &Crash) -> String {
     let who = match (crash.means, crash.nodes) {
-        (CrashMeans::Command, _) => return "Crashes: by a command of the user's.".into(),
+        (CrashMeans::Command, _) => return "Crashes: by your command.".into(),
         (_, StruckNodes::All) => "everything",
         (_, StruckNodes::One) => "one node",
         (_, StruckNodes::Majority) => "more than half of the nodes",

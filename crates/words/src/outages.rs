@@ -252,7 +252,7 @@ fn line(fault: &FaultFigures) -> String {
         parts.push(format!("{what} after {}", spread(&done, time)));
     }
     if let Some(caught_up) = fault.caught_up_s {
-        parts.push(format!("has all it missed after {}", spread(&caught_up, time)));
+        parts.push(format!("caught up after {}", spread(&caught_up, time)));
     }
     let trials = if fault.trials == 1 { "1 trial".into() } else { format!("{} trials", fault.trials) };
     format!("{node} ({}, {trials}): {}.", fault.planned, parts.join("; "))

@@ -45,7 +45,6 @@ fn warrant(group: &Group<'_>, level: Durability) -> String {
     };
     let (kept, broken) = (of(Promise::Kept), of(Promise::Broken));
     match (kept.as_slice(), broken.as_slice()) {
-        ([], []) if cells.len() == 1 => ", as it says".into(),
         ([], []) => ", as claimed".into(),
         (kept, []) if kept.len() == cells.len() => format!(", shown {}{}", places(kept), by(level, kept)),
         (kept, []) => format!(", shown {}{} for {} of {}", places(kept), by(level, kept), kept.len(), cells.len()),
@@ -158,12 +157,12 @@ mod tests {
         // Studies of earlier versions do not record the source.
         let old = cell(url, None);
         let said = |cells: &[&Cell]| promise(&groups(cells)[0]).unwrap_or_default();
-        assert_eq!(said(&[&ours]), "durability commit (loses nothing, as it says)");
+        assert_eq!(said(&[&ours]), "durability commit (loses nothing, as claimed)");
         assert_eq!(said(&[&theirs]), "durability commit, as the server says");
         assert_eq!(said(&[&old]), "durability commit, as the server says");
         assert_eq!(
             said(&[&ours, &theirs]),
-            "durability commit (loses nothing, as it says; named by a URL: as the server says)"
+            "durability commit (loses nothing, as claimed; named by a URL: as the server says)"
         );
         let words = |cells: &[&Cell]| level_in_words(&groups(cells)[0]).unwrap_or_default();
         assert_eq!(words(&[&ours]), "durability commit");

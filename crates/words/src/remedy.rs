@@ -45,14 +45,14 @@ fn by_case(cell: &Cell, reason: &Reason) -> Option<&'static str> {
             Some("the store did not keep it through the fault you asked for: a higher durability= or more replicas may")
         }
         ReasonKind::UnexpectedMiss if saw_outage(cell) => {
-            Some("the store was restarted without its data: look who restarted it, and choose a higher durability=")
+            Some("the store was restarted without its data: find out who restarted it, and choose a higher durability=")
         }
         ReasonKind::LostUpdates if was_faulted => Some("a higher durability= or more replicas may keep them"),
         ReasonKind::LostUpdates if cell.job == "fans" => Some(
             "the store dropped writes, or clients overwrote each other's work: set policy=cas, policy=lock or policy=partition",
         ),
         ReasonKind::LostUpdates if saw_outage(cell) => Some(
-            "the store was restarted without some of its data: look who restarted it, and choose a higher durability=",
+            "the store was restarted without some of its data: find out who restarted it, and choose a higher durability=",
         ),
         ReasonKind::LostUpdates => {
             Some("the store dropped writes it had acknowledged: run `kvtrial check` on this store, and read its log")

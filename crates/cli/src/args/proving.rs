@@ -48,7 +48,7 @@ pub struct CrashArguments {
     /// A command that kills your own store, named by its URL; with --start-command and --yes
     #[arg(long, value_name = "COMMAND", requires = "start_command", requires = "yes")]
     pub kill_command: Option<String>,
-    /// A command that starts it again on what is left; it may stay in the foreground
+    /// A command that starts your store again on what is left; the command may stay in the foreground
     #[arg(long, value_name = "COMMAND", requires = "kill_command")]
     pub start_command: Option<String>,
     /// Yes, kill my own store
@@ -112,10 +112,10 @@ pub enum NodesArgument {
 pub enum MomentArgument {
     /// Nothing in particular
     Write,
-    /// It writes its log into its files, by its own command
+    /// Writes its log into its files, by its own command
     Checkpoint,
-    /// It rewrites its files, by its own command
+    /// Rewrites its files, by its own command
     Compaction,
-    /// It starts after a crash: it is then killed again
+    /// Starts after a crash, and is then killed again
     Recovery,
 }

@@ -70,7 +70,7 @@ impl IdScheme {
                     Scalar::Integer(number) => plain(&number.to_string(), out),
                     Scalar::Missing | Scalar::Other => Err(Flaw {
                         problem: format!(
-                            "the field '{}', which is to be the id, is missing, or no string and no integer",
+                            "the field '{}', which is to be the id, is missing, or is neither a string nor an integer",
                             path.join(".")
                         ),
                         remedy: "use ids=field:NAME with a field that identifies every document, or ids=sequential",

@@ -29,7 +29,7 @@ pub(super) struct Flaw {
 }
 
 /// What a file of documents is.
-pub(super) const FORM: &str = "write one JSON object a line, or CSV with a header line";
+pub(super) const FORM: &str = "write one JSON object per line, or CSV with a header line";
 /// How the words of a name that is there twice begin.
 const TWICE: &str = "the name ";
 

@@ -204,7 +204,7 @@ impl Worker for Leftovers<'_> {
                 Ok(())
             }
             Reply::Value(_) => {
-                Err(Offence::new(ReasonKind::WrongReply, &asked, "it moved, and its old node still has it"))
+                Err(Offence::new(ReasonKind::WrongReply, &asked, "the key moved, and its old node still has it"))
             }
             _ => Err(Offence::failed(&asked, reply)),
         }

@@ -171,7 +171,7 @@ impl<'a> NodesTrial<'a> {
             };
             if nodes < 2 {
                 return Err(StoreError::Session(
-                    "with a single node none can join or leave; use nodes=2 or more".into(),
+                    "with a single node, no node can join or leave; use nodes=2 or more".into(),
                 ));
             }
             if spread.keys_move() && !self.can_move {

@@ -179,7 +179,7 @@ impl Spread for KeyMap {
             });
         };
         if node >= nodes {
-            return Err(format!("node {} cannot go: there are {nodes}", node + 1));
+            return Err(format!("node {} cannot leave: there are {nodes}", node + 1));
         }
         if matches!(self.scheme, Scheme::Rings(_)) {
             return Err("no storage node of two rings can leave: its keys would be lost".into());

@@ -190,7 +190,7 @@ fn recovery(crash: &Crash) -> Option<Chart> {
     Some(Chart {
         id: "recovery".into(),
         title: "Time to recover".into(),
-        note: "From its start on what was left until it answered: the bar is the median, dots are single cuts.".into(),
+        note: "Time from the restart on what was left to the first answer: the bar is the median, dots are single cuts.".into(),
         description: format!("Median time to recover: {}.", words.join(", ")),
         height: rows_height(rows.len()),
         option: json!({

@@ -86,7 +86,7 @@ fn waiting(found: &[Pipeline]) -> Option<Chart> {
     Some(Chart {
         id: slug("waiting at the queue"),
         title: "Who waits for whom".into(),
-        note: "Share of their time both sides work and wait. Circle and diamond: how full the queue was, on average and at most.".into(),
+        note: "The share of their time in which both sides work and wait. Circle and diamond: how full the queue was, on average and at most.".into(),
         description: format!("{}.", words.join("; ")),
         height: rows_height(names.len()) + 28,
         option,

@@ -12,7 +12,7 @@ use words::units;
 
 const NOTE: &str = "Above: good answers per second; below: 99th percentile of response time. Thin: each trial; thick: their \
                     median. Time is that of the trials, aligned at their first fault; the lines mark what was done, and to which node. Red, to the right: share of the keys \
-                    without answers, of the trial with the median time without them; below it, when each of its nodes ran, and a triangle where one took over. What comes in a burst after a fault may lie above the picture.";
+                    without answers, of the trial with the median time without them; below it, when each of its nodes ran, and a triangle where one took over. A burst after a fault may lie above the picture.";
 
 /// Width of the bins the trials are put together in, seconds; at most this many.
 const BIN_S: f64 = 0.1;
