@@ -4,7 +4,7 @@ use crate::distribution::{DiscreteDistribution, acceleration};
 use crate::interval::{Estimate, reachable_level};
 use crate::random::Random;
 
-/// How to resample.
+/// The plan of a bootstrap: level, resamples, seed.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Bootstrap {
     /// Coverage wanted, e.g. 0.95.

@@ -3,13 +3,13 @@
 use crate::median;
 use std::collections::BinaryHeap;
 
-/// How change points are looked for.
+/// The plan of a search for change points.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ChangePlan {
     /// Fewest points between two changes. Less than half of that is never a level, only outliers.
     pub least_length: usize,
-    /// What a change must gain, in units of ln n; larger finds fewer. With the default noise alone shows a change in less than
-    /// 5 of 100 curves (`tests/changes.rs`).
+    /// The gain a change must bring, in units of ln n; a larger value finds fewer changes. With the default noise alone shows a change in
+    /// less than 5 of 100 curves (`tests/changes.rs`).
     pub penalty: f64,
 }
 

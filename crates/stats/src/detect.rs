@@ -14,7 +14,7 @@ pub const MOST_REPEATS: usize = 1000;
 pub struct Detection {
     /// A difference counts as found when its p-value is below this. Of `k` comparisons corrected together, `0.05 / k`.
     pub alpha: f64,
-    /// How often the difference is to be found.
+    /// The share of studies in which the difference is to be found.
     pub power: f64,
     /// Simulated studies; the power is known to about 1 part in the square root of it.
     pub draws: usize,
@@ -32,7 +32,7 @@ impl Default for Detection {
 /// The smallest difference a comparison would have found.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Detectable {
-    /// One group this many times the other; at least 1.
+    /// One group is this many times the other; at least 1.
     Ratio(f64),
     /// None, however large: of these few trials the spread is not known.
     Nothing {

@@ -5,7 +5,7 @@ use crate::random::Random;
 /// Trials in all up to which regroupings of ranks are counted: whole numbers of them fit a float, and it is done in a millisecond.
 const COUNTED_RANKS: usize = 40;
 
-/// What is compared between the groups.
+/// The statistic that is compared between the groups.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Statistic {
     /// The mean. Sees any shift, but one extreme trial can hide it.
@@ -15,7 +15,7 @@ pub enum Statistic {
     Rank,
 }
 
-/// How many regroupings to look at.
+/// The number of regroupings to look at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Permutations {
     /// Up to this many possible regroupings all are looked at, and the result is exact. Those of ranks are counted instead of looked

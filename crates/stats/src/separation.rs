@@ -20,12 +20,12 @@ pub struct TrialFigures<'a> {
     pub step: f64,
 }
 
-/// What the trials of two groups say of their order.
+/// The order of two groups, as far as their trials show it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Separation {
     /// The logarithm of the second group's typical figure over the first's: above 0 where the second is larger.
     pub log_ratio: f64,
-    /// How often chance would show two equal groups so far apart.
+    /// The p-value: how often chance would show two equal groups so far apart.
     pub p: f64,
     /// The same, corrected for all pairs compared ([`holm`]). The groups are separated where it is small.
     pub p_holm: f64,
@@ -82,7 +82,7 @@ pub fn separations(groups: &[TrialFigures<'_>], pairs: &[(usize, usize)]) -> Vec
 pub(crate) struct Centre {
     /// The mean of what is left after trimming.
     pub log: f64,
-    /// Its standard error, squared.
+    /// The standard error, squared.
     pub error2: f64,
     /// Degrees of freedom behind the error.
     pub freedom: f64,

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
 
-/// What survives a crash of the store or of the machine.
+/// The promise of what survives a crash of the store or of the machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Durability {
@@ -47,7 +47,7 @@ impl fmt::Display for Durability {
     }
 }
 
-/// Where the word on a durability level comes from. That a level holds is shown only by crashes.
+/// The source of a durability level. Only crashes show that a level holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum DurabilitySource {

@@ -125,7 +125,7 @@ impl Histogram {
         Ok(())
     }
 
-    /// What it holds, to be kept.
+    /// Returns the histogram's contents in a form that can be stored.
     pub fn distribution(&self) -> LatencyDistribution {
         let (min_ns, max_ns) = if self.n == 0 { (0, 0) } else { (self.min, self.max) };
         LatencyDistribution::of_counts(
@@ -145,7 +145,7 @@ impl Histogram {
         self.n
     }
 
-    /// How many latencies each bucket has.
+    /// Returns how many latencies each bucket has.
     pub fn counts(&self) -> &[u64] {
         &self.counts
     }

@@ -4,8 +4,8 @@ use crate::distribution::is_zero;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// One latency distribution, summarised from a histogram with at most 1 % error. Its figures are of the operations that were answered, but
-/// for `failed` and `asked`.
+/// A summary of one latency distribution, from a histogram with at most 1 % error. All figures but `failed` and `asked` cover the
+/// operations that were answered.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct LatencySummary {
@@ -88,9 +88,9 @@ pub const PERCENTILES: [f64; 17] =
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Latencies {
-    /// From the actual send to the reply, of operations that were answered.
+    /// Latencies from the actual send to the reply, of operations that were answered.
     pub service: LatencySummary,
-    /// From the intended send to the reply; the headline under open loop, equal to service under closed loop.
+    /// Latencies from the intended send to the reply; the headline under open loop, equal to service under closed loop.
     pub response: LatencySummary,
     /// Open loop: how late operations were sent (actual minus intended send).
     pub send_lag: LatencySummary,

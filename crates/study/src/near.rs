@@ -3,8 +3,8 @@
 /// How far a mistyped word may be from the one meant, as a share of the longer one: two letters of five.
 const FARTHEST: f64 = 0.4;
 
-/// Which of the known words was probably meant: the one fewest letters away, an exchange of two neighbours counted once. `None` when
-/// none is near.
+/// Finds the known word that was probably meant: the one fewest letters away, an exchange of two neighbours counted once. `None` when no
+/// word is near.
 ///
 /// ```
 /// # use kvtrial_study as study;

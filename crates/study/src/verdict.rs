@@ -68,13 +68,13 @@ pub enum ReasonKind {
     SettingNotInEffect,
     /// The store itself dropped keys the job had written: it needed room, or let them expire.
     Evicted,
-    /// What was written could not be read back after a fault that was asked for. Earlier builds: operations failed after one.
+    /// Writes that could not be read back after a fault that was asked for. Earlier builds: operations failed after one.
     FailedInFault,
     /// A fault that was asked for was not done: the figures are not those of it.
     FaultNotDone,
     /// The job is a script, and the script failed.
     ScriptFailed,
-    /// What a script expects of the answers (`kv.expect`) was not so.
+    /// An expectation of a script (`kv.expect`) that was not met.
     NotAsExpected,
     /// No operation was asked of the store while the clock ran.
     NothingMeasured,
@@ -136,12 +136,12 @@ impl ReasonKind {
     }
 }
 
-/// One typed reason with its count and first offender.
+/// A typed reason, with its count and first offender.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Reason {
-    /// What went wrong.
+    /// The kind of fault.
     pub kind: ReasonKind,
-    /// How often.
+    /// The number of times.
     pub count: u64,
     /// The first offending key (printable; other bytes as `\xNN`) and what was seen, or what to do about it.
     pub example: String,
@@ -209,14 +209,14 @@ impl Verdict {
         }
     }
 
-    /// Whether the numbers may be ranked.
+    /// Returns whether the numbers may be ranked.
     pub fn is_ranked(&self) -> bool {
         matches!(self.status, Status::Valid | Status::Degraded)
     }
 }
 
 impl Status {
-    /// All of them.
+    /// All statuses.
     pub const ALL: [Status; 4] = [Status::NotRun, Status::Valid, Status::Degraded, Status::Void];
 
     /// The word of `study.json` and other files for programs.

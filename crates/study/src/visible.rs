@@ -22,7 +22,7 @@ pub fn visible(text: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// Whether a character does something instead of being seen.
+/// Returns whether a character does something instead of being seen.
 pub fn is_hidden(letter: char) -> bool {
     match letter {
         '\n' | '\t' => false,
