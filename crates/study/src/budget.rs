@@ -23,7 +23,7 @@ impl BudgetLayer {
     pub const ALL: [BudgetLayer; 4] =
         [BudgetLayer::Generator, BudgetLayer::Client, BudgetLayer::Wire, BudgetLayer::Store];
 
-    /// The word of `study.json` and of reports.
+    /// Returns the word of `study.json` and of reports.
     pub fn name(self) -> &'static str {
         match self {
             BudgetLayer::Generator => "generator",

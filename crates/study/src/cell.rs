@@ -169,7 +169,7 @@ impl Cell {
         CellKey { job: self.job.clone(), store: self.store.clone(), params: self.params.clone() }
     }
 
-    /// The last of the layers of cost a baseline has; `None` of other cells. Earlier builds did not record it.
+    /// Returns the last of the layers of cost a baseline has; `None` of other cells. Earlier builds did not record it.
     pub fn layer(&self) -> Option<BudgetLayer> {
         self.layer.or_else(|| archived::layer_and_transport(self).0)
     }

@@ -24,7 +24,7 @@ impl Class {
     /// All classes, in the order of every table.
     pub const ALL: [Class; 5] = [Class::Baseline, Class::Library, Class::Embedded, Class::Network, Class::Distributed];
 
-    /// The word used in reports and `study.json`.
+    /// Returns the word used in reports and `study.json`.
     pub fn name(self) -> &'static str {
         match self {
             Class::Baseline => "baseline",

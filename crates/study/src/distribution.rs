@@ -52,7 +52,7 @@ impl LatencyDistribution {
         LatencyDistribution { counts: text, ..rest }
     }
 
-    /// The buckets that are not empty: the number of each, and how many it has.
+    /// Returns the buckets that are not empty: the number of each, and how many it has.
     pub(crate) fn counts(&self) -> impl Iterator<Item = Result<(usize, u64), String>> {
         let mut next = 0usize;
         self.counts.split_ascii_whitespace().filter_map(move |word| {
@@ -93,7 +93,7 @@ impl LatencyDistributions {
         self.by_operation.values().all(LatencyDistribution::is_empty)
     }
 
-    /// The latencies of all of these together.
+    /// Returns the latencies of all of these together.
     ///
     /// # Errors
     /// One is not what a histogram writes.

@@ -19,7 +19,7 @@ pub enum Durability {
 }
 
 impl Durability {
-    /// The word used in specs, reports and `study.json`.
+    /// Returns the word used in specs, reports and `study.json`.
     pub fn name(self) -> &'static str {
         match self {
             Durability::None => "none",
@@ -29,7 +29,7 @@ impl Durability {
         }
     }
 
-    /// The level that servers and engines have another word for, such as `everysec`.
+    /// Returns the level that servers and engines have another word for, such as `everysec`.
     pub fn meant(word: &str) -> Option<Durability> {
         Some(match word.to_ascii_lowercase().as_str() {
             "everysec" | "every-second" | "everysecond" | "1s" => Durability::Second,
@@ -62,7 +62,7 @@ pub enum DurabilitySource {
 }
 
 impl DurabilitySource {
-    /// The word of `study.json` and of reports.
+    /// Returns the word of `study.json` and of reports.
     pub fn name(self) -> &'static str {
         match self {
             DurabilitySource::SetByKvtrial => "set_by_kvtrial",

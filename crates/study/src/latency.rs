@@ -69,7 +69,7 @@ impl LatencySummary {
         self.n.saturating_add(self.failed)
     }
 
-    /// The share of these that failed; `None` where none was timed.
+    /// Returns the share of these that failed; `None` where none was timed.
     pub fn share_failed(&self) -> Option<f64> {
         (self.asked_n() > 0).then(|| self.failed as f64 / self.asked_n() as f64)
     }

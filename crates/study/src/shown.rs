@@ -31,7 +31,7 @@ pub struct ShownPromise {
 }
 
 impl ShownPromise {
-    /// The same after more crashes of that level: what was broken once stays broken.
+    /// Returns the same after more crashes of that level: what was broken once stays broken.
     pub fn after(self, earlier: &ShownPromise) -> ShownPromise {
         let promise = if earlier.promise == Promise::Broken { Promise::Broken } else { self.promise };
         ShownPromise { promise, cuts: self.cuts + earlier.cuts, ..self }

@@ -19,7 +19,7 @@ impl Secret {
         Secret(text.into())
     }
 
-    /// The password itself, for the wire only.
+    /// Returns the password itself, for the wire only.
     pub fn reveal(&self) -> &str {
         &self.0
     }
@@ -112,12 +112,12 @@ pub struct SpecError {
 }
 
 impl Spec {
-    /// A private store of this name with its defaults.
+    /// Returns a private store of this name with its defaults.
     pub fn private(name: impl Into<String>) -> Spec {
         Spec { name: name.into(), target: Target::Private, durability: None, options: BTreeMap::new() }
     }
 
-    /// The same store, at this durability level.
+    /// Makes the same store, at this durability level.
     pub fn with_durability(mut self, durability: Durability) -> Spec {
         self.durability = Some(durability);
         self

@@ -27,7 +27,7 @@ pub enum TrialOrder {
 }
 
 impl TrialOrder {
-    /// The word of `--order` and `study.json`.
+    /// Returns the word of `--order` and `study.json`.
     pub fn name(self) -> &'static str {
         match self {
             TrialOrder::Random => "random",
