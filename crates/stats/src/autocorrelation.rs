@@ -2,7 +2,7 @@
 
 use crate::order::sorted;
 
-/// The autocorrelation at `lag`: the covariance of values so far apart over the variance, -1 to 1. Positive at small lags means
+/// Returns the autocorrelation at `lag`: the covariance of values so far apart over the variance, -1 to 1. Positive at small lags means
 /// drift: neighbours are alike, and the numbers are worth fewer than their count.
 ///
 /// Method: the usual estimator (Box & Jenkins, *Time Series Analysis*, 1970), divided by n at every lag, as R's `acf`.

@@ -31,8 +31,8 @@ pub struct ChangePoint {
     pub after: f64,
 }
 
-/// The places where the values' level changes, in order; empty when there are none, fewer than two times `least_length` values,
-/// or one is not finite.
+/// Returns the places where the values' level changes, in order; empty when there are none, fewer than two times `least_length` values, or
+/// one is not finite.
 ///
 /// Method: the cheapest of all ways to cut the curve, by PELT (Killick, Fearnhead & Eckley, *Optimal Detection of Changepoints
 /// with a Linear Computational Cost*, JASA 107, 2012). The cost of a piece is the sum of its values' distances from its median,

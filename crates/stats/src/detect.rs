@@ -57,8 +57,8 @@ impl fmt::Display for Detectable {
     }
 }
 
-/// The least number of trials in each of two equal groups with which the exact rank or permutation test can give a p-value
-/// below `alpha`: complete separation has p = 2 / C(2n, n). 4 for 0.05; 3 against 3 never come below 0.1.
+/// Returns the least number of trials in each of two equal groups with which the exact rank or permutation test can give a p-value below
+/// `alpha`: complete separation has p = 2 / C(2n, n). 4 for 0.05; 3 against 3 never come below 0.1.
 ///
 /// ```
 /// assert_eq!(stats::least_repeats(0.05), 4);
@@ -76,8 +76,8 @@ pub fn least_repeats(alpha: f64) -> usize {
 }
 
 impl Detection {
-    /// The smallest ratio between two groups that [`separations`](crate::separations) would find, given as many trials as these and
-    /// their spread.
+    /// Returns the smallest ratio between two groups that [`separations`](crate::separations) would find, given as many trials as these
+    /// and their spread.
     ///
     /// Method: the study is repeated in simulation. Noise is drawn from the trials' own, logarithms less the median of their
     /// group (so the difference that is there does not count as noise), pooled and smoothed with Silverman's bandwidth (Silverman

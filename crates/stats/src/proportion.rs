@@ -3,7 +3,7 @@
 use crate::interval::Estimate;
 use crate::normal;
 
-/// The share of `successes` among `n` independent trials, with its score interval: Wilson, *Probable Inference, the Law of
+/// Returns the share of `successes` among `n` independent trials, with its score interval: Wilson, *Probable Inference, the Law of
 /// Succession, and Statistical Inference*, JASA 22 (1927).
 ///
 /// Covers close to `level` also for few trials and shares near 0 and 1, where the textbook interval fails (Brown, Cai & DasGupta,

@@ -11,7 +11,7 @@ use crate::random::Random;
 /// Pairs of medians that are counted rather than drawn: 20 against 20 samples have 44,100, of odd numbers far fewer.
 const MOST_ATOMS: usize = 50_000;
 
-/// The ratio of the medians of two independent groups, `a / b`, with its BCa bootstrap interval.
+/// Returns the ratio of the medians of two independent groups, `a / b`, with its BCa bootstrap interval.
 ///
 /// 1 inside the interval means that no difference was shown. Method: as [`Bootstrap::interval_of_two`], on the logarithm of the ratio
 /// (BCa does not depend on such a change of scale, but the acceleration is better estimated on it), so `median_ratio(b, a)` is

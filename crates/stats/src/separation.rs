@@ -140,7 +140,7 @@ fn floors(centres: &[Option<Centre>], pairs: &[(usize, usize)]) -> Vec<f64> {
     beside.iter().map(|errors| median(errors).unwrap_or_default()).collect()
 }
 
-/// The same of two groups compared with each other alone.
+/// Returns the same of two groups compared with each other alone.
 pub(crate) fn error_of_pair(a: &Centre, b: &Centre) -> f64 {
     let floor = median_of_sorted(&[a.error2.min(b.error2), a.error2.max(b.error2)]);
     (a.error2.max(floor) + b.error2.max(floor)).sqrt()
