@@ -14,7 +14,7 @@ const FALLS_WITHIN_S: f64 = 3.0;
 /// Faults no further apart are one event: what followed cannot be told from what.
 pub const TOGETHER_S: f64 = 0.1;
 
-/// The figures of every fault of the plan, in the order of the plan.
+/// Returns the figures of every fault of the plan, in the order of the plan.
 pub fn fault_figures(cell: &Cell) -> Vec<FaultFigures> {
     let trials: Vec<&TrialRecord> = cell.counted().filter(|trial| !trial.faults.is_empty()).collect();
     let planned = trials.iter().map(|trial| trial.faults.len()).max().unwrap_or_default();
