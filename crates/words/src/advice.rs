@@ -2,7 +2,8 @@
 
 use study::ReasonKind;
 
-/// What the kind means, in a few plain words, and what to do about it where nothing more is known; [`remedy`](crate::remedy) knows more.
+/// Returns the meaning of a kind, in a few plain words, and what to do about it where nothing more is known; [`remedy`](crate::remedy)
+/// knows more.
 pub fn advice(kind: ReasonKind) -> (&'static str, &'static str) {
     match kind {
         ReasonKind::WrongValue => (

@@ -74,7 +74,7 @@ pub fn figures(cells: &[&Cell]) -> Option<PipelineFigures> {
     Some(PipelineFigures { events_per_s: fact("summarized_events_per_s")?, queue: name.and_then(queue) })
 }
 
-/// `71 %`.
+/// Returns `71 %`.
 pub fn share(share: f64) -> String {
     format!("{:.0} %", 100.0 * share)
 }

@@ -134,7 +134,7 @@ fn of_writes(trial: &TrialRecord) -> Option<String> {
     })
 }
 
-/// How old the oldest of the lost writes was.
+/// Returns how old the oldest of the lost writes was.
 pub(crate) fn age(oldest_lost_s: f64) -> String {
     match oldest_lost_s {
         0.0 => " (acknowledged after the fault)".into(),

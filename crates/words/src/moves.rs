@@ -7,7 +7,7 @@ use study::Cell;
 
 type Facts = BTreeMap<String, Value>;
 
-/// A sentence for each trial that counts and in which keys moved.
+/// Returns a sentence for each trial that counts and in which keys moved.
 pub fn sentences<'a>(cells: &'a [&Cell]) -> impl Iterator<Item = String> + 'a {
     cells.iter().flat_map(|cell| {
         cell.counted().filter_map(move |trial| {
@@ -44,7 +44,7 @@ fn of_cluster(facts: &Facts) -> Option<String> {
     ))
 }
 
-/// What a layer of kvtrial's moved.
+/// Returns a sentence on the keys that a layer of kvtrial moved.
 fn of_layer(facts: &Facts) -> Option<String> {
     let number = |name: &str| facts.get(name).and_then(Value::as_f64);
     let percent = |name: &str| Some(100.0 * number(name)?);

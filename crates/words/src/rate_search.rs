@@ -6,7 +6,7 @@ use study::{Quantity, RateLimit, RateSearch};
 /// Fewer rounds than these have no interval.
 const LEAST_ROUNDS: u32 = 5;
 
-/// What was found for all stores, and first which number of clients keeps most where several were searched.
+/// Returns the results for all stores, and first which number of clients keeps most where several were searched.
 pub fn sentences(searches: &[RateSearch]) -> Vec<String> {
     let mut stores: Vec<&str> = Vec::new();
     searches.iter().map(|search| search.store.as_str()).for_each(|store| {
@@ -42,7 +42,7 @@ fn setting(search: &RateSearch) -> Vec<String> {
     shown.filter(|pair| !search.store.contains(&format!(",{pair}"))).collect()
 }
 
-/// What was found for one store.
+/// Returns the result for one store.
 pub fn sentence(search: &RateSearch) -> String {
     let RateSearch { bound, .. } = search;
     let store = label(search);

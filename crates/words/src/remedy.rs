@@ -5,7 +5,7 @@ use crate::units;
 use std::borrow::Cow;
 use study::{Cell, Reason, ReasonKind, remedy_of_refusal};
 
-/// `operations refused, 7 times`, `an operation was refused`; of what ended a study, which is no count of anything, what it is.
+/// Returns `operations refused, 7 times`, `an operation was refused`; of what ended a study, which is no count of anything, what it is.
 pub fn meaning(reason: &Reason) -> Cow<'static, str> {
     match reason.count {
         0 | 1 => once(reason.kind).into(),
@@ -19,7 +19,7 @@ fn is_uncounted(kind: ReasonKind) -> bool {
     matches!(kind, ReasonKind::NoTrial | ReasonKind::Interrupted | ReasonKind::StudyStopped)
 }
 
-/// What to do about a reason in the verdict of this cell.
+/// Returns what to do about a reason in the verdict of this cell.
 pub fn remedy(cell: &Cell, reason: &Reason) -> &'static str {
     by_words(reason).or_else(|| by_case(cell, reason)).unwrap_or(advice(reason.kind).1)
 }
