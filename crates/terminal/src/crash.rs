@@ -16,8 +16,8 @@ const COLUMNS: [Column; 9] = [
     Column { title: "PROMISE", side: Side::Left, gap: 2 },
 ];
 
-/// What is shown, in sentences, a broken promise first; a line per level of each store; what was wrong, and what the cuts rest on. At most 80
-/// columns wide.
+/// Returns the findings in sentences, a broken promise first; a line per level of each store; notes on what was wrong, and on the cuts
+/// behind the figures. At most 80 columns wide.
 pub fn crash_text(crash: &Crash, colour: Colour) -> String {
     let mut text = String::from("\n");
     // A sentence for each.

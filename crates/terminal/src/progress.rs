@@ -26,7 +26,7 @@ const MOST_LINES: usize = 16;
 /// Lines of the terminal left to what was there before, the trial under way and the study.
 const OTHER_LINES: usize = 5;
 
-/// How far a phase is.
+/// The state of a phase at one moment.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Moment {
     /// Operations done.
@@ -86,7 +86,7 @@ impl Default for ProgressView {
 }
 
 impl ProgressView {
-    /// On standard error, if that is a terminal that can move its cursor.
+    /// Makes a view on standard error, if that is a terminal that can move its cursor.
     pub fn new(colour: Colour) -> ProgressView {
         ProgressView { unseen: Unseen::Lines, ..ProgressView::on(standard_error(), colour) }
     }
@@ -160,7 +160,7 @@ impl ProgressView {
         self.draw(&Moment::default());
     }
 
-    /// How far the phase is.
+    /// Shows the state of the phase.
     pub fn update(&mut self, moment: &Moment) {
         self.rates.note(moment.elapsed, moment.operations);
         self.draw(moment);

@@ -32,7 +32,8 @@ pub struct CrashView {
 }
 
 impl CrashView {
-    /// On standard error, if that is a terminal that can move its cursor. Each level is named with the crashes it lacks of `cuts`.
+    /// Makes a view on standard error, if that is a terminal that can move its cursor. Each level is named with the crashes it lacks of
+    /// `cuts`.
     pub fn new<'a>(colour: Colour, cuts: u32, missing: impl IntoIterator<Item = (&'a str, u32)>) -> CrashView {
         CrashView::on(standard_error(), colour, cuts, missing)
     }
