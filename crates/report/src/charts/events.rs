@@ -13,7 +13,7 @@ const MOST_ROWS: usize = 24;
 /// A setting and what came of it.
 type Pipeline = (String, PipelineFigures);
 
-/// The charts over all settings of a study, quickest first.
+/// Returns the charts over all settings of a study, quickest first.
 pub(crate) fn charts<'a>(parts: impl Iterator<Item = &'a Part<'a>>) -> Vec<Chart> {
     let named = |label: &str| if label.is_empty() { "this setting".to_owned() } else { label.to_owned() };
     let found = parts.filter_map(|part| Some((named(&part.label), figures(&part.cells)?)));

@@ -20,7 +20,7 @@ const MOST_BINS: f64 = 400.0;
 /// Height of the row of a node.
 const ROW_HEIGHT: u32 = 16;
 
-/// A chart for each store to which a fault was done, all on the same axis of time.
+/// Returns a chart for each store to which a fault was done, all on the same axis of time.
 pub(crate) fn charts(cells: &[&Cell], part: &str, identities: &Identities) -> Vec<Chart> {
     let drawn: Vec<Drawn<'_>> = cells.iter().filter_map(|cell| Drawn::of(cell)).collect();
     let from_s = drawn.iter().map(|it| it.from_s).fold(0.0, f64::min);

@@ -83,7 +83,7 @@ fn has_faults(cell: &Cell) -> bool {
     median_trial(cell).is_some_and(|trial| !trial.faults.is_empty())
 }
 
-/// The share of the keys without answers, in percent, from each moment at which it changes.
+/// Returns the share of the keys without answers, in percent, from each moment at which it changes.
 pub(super) fn dark_shares(trial: &TrialRecord) -> Vec<(f64, f64)> {
     let mut changes: Vec<(f64, f64)> =
         trial.dark.iter().flat_map(|it| [(it.from_s, it.share), (it.until_s, -it.share)]).collect();
