@@ -7,13 +7,13 @@ use study::ReasonKind;
 
 /// A thread's books.
 pub struct Books<'a> {
-    /// How many operations, and what came of them.
+    /// The number of operations, and their results.
     pub counts: Counts,
     /// Latencies.
     pub histograms: Histograms,
     /// Rate and tail over time.
     pub series: Series,
-    /// What was wrong.
+    /// The wrong replies.
     pub offences: Offences,
     /// Operations since the last good reply whose connection was lost, or that had none in time.
     pub lost_in_a_row: u32,
@@ -21,7 +21,7 @@ pub struct Books<'a> {
 }
 
 impl<'a> Books<'a> {
-    /// Empty books; what they gain shows in `live`.
+    /// Makes empty books; whatever is added to them shows in `live`.
     pub fn new(series: Series, live: &'a Live) -> Books<'a> {
         Books {
             counts: Counts::default(),
