@@ -63,7 +63,7 @@ impl Bits {
 }
 
 impl<I: Copy> InOrder<I> {
-    /// `slots` idle slots.
+    /// Returns `slots` idle slots.
     pub fn new(slots: usize) -> InOrder<I> {
         InOrder {
             places: vec![NOTHING; slots],
@@ -94,7 +94,7 @@ impl<I: Copy> InOrder<I> {
         None
     }
 
-    /// Whether something waits for this slot behind what it has done.
+    /// Returns whether something waits for this slot behind what it has done.
     #[inline]
     pub fn has_waiting(&self, slot: Slot) -> bool {
         self.behind[slot as usize].first != NOTHING
@@ -149,7 +149,7 @@ impl<I: Copy> InOrder<I> {
     }
 }
 
-/// Whether the key with this hash belongs to these slots of a trial: every key belongs to the slots of exactly one worker.
+/// Returns whether the key with this hash belongs to these slots of a trial: every key belongs to the slots of exactly one worker.
 #[inline]
 pub fn belongs(hash: u64, slots: &std::ops::Range<Slot>, all: u32) -> bool {
     slots.len() == all as usize || slots.contains(&(((u128::from(hash) * u128::from(all)) >> 64) as Slot))

@@ -4,10 +4,10 @@ use data::append::RECORD_BYTES;
 use std::collections::BTreeMap;
 use study::WriteAccount;
 
-/// One record.
+/// A record of 16 bytes.
 pub type EventRecord = [u8; RECORD_BYTES];
 
-/// What is not known of one key.
+/// The doubt about one key: appends that failed.
 #[derive(Clone, Debug, Default)]
 pub struct KeyDoubt {
     /// Records whose append failed: each may be there once.
@@ -51,7 +51,7 @@ impl KeyDoubt {
         self.unsent.push(record);
     }
 
-    /// Whether a length may be this many records more than those that were acknowledged; it is so from then on.
+    /// Returns whether a length may be this many records more than those that were acknowledged; it is so from then on.
     #[cold]
     pub fn allows_more(&mut self, records: u32) -> bool {
         let allows = records <= self.unseen;

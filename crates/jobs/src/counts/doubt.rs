@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use study::WriteAccount;
 
-/// What is not known of one counter.
+/// The doubt about one counter: increments that failed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CountDoubt {
     /// Increments that failed.

@@ -3,10 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 use study::WriteAccount;
 
-/// What a row is: what its value ends with, or that it is missing.
+/// The state of a row: the end of its value, or `None` if it is missing.
 pub type RowState = Option<&'static [u8]>;
 
-/// What is known of all rows of which a write failed.
+/// The doubts about all rows of which a write failed.
 #[derive(Debug, Default)]
 pub struct RowDoubts {
     rows: BTreeMap<u64, RowDoubt>,
@@ -51,17 +51,17 @@ impl RowDoubts {
         true
     }
 
-    /// Whether a write of the row failed.
+    /// Returns whether a write of the row failed.
     pub fn knows(&self, row: u64) -> bool {
         self.rows.contains_key(&row)
     }
 
-    /// Something acknowledged of this row was not to be seen.
+    /// Notes that something acknowledged of this row was not to be seen.
     pub fn lose(&mut self, row: u64) {
         self.lost.insert(row);
     }
 
-    /// What became of the writes.
+    /// Returns the fate of the writes.
     pub fn account(&self) -> WriteAccount {
         WriteAccount {
             lost: self.lost.len() as u64,

@@ -37,7 +37,7 @@ fn counter(page: u32, partner: Option<u32>) -> u64 {
     u64::from(page) << 32 | partner.map_or(0, |partner| u64::from(partner) + 1)
 }
 
-/// A counter, for people.
+/// Returns a counter, for people.
 pub fn counter_name(input: &Input, counter: u64) -> String {
     let name = |page: u32| printable(input.set.pages.get(page));
     let page = name((counter >> 32) as u32);
@@ -62,7 +62,7 @@ pub fn right_answers(input: &Input, policy: Policy) -> Tally {
     answers
 }
 
-/// One thread's slots.
+/// A thread's slots.
 pub struct CounterWorker<'a> {
     trial: &'a FansTrial<'a>,
     slots: Vec<SlotState>,
@@ -84,7 +84,7 @@ struct SlotState {
 }
 
 impl<'a> CounterWorker<'a> {
-    /// A worker for these slots of the trial.
+    /// Makes a worker for these slots of the trial.
     pub fn new(trial: &'a FansTrial<'a>, slots: Range<Slot>) -> CounterWorker<'a> {
         let state = |slot| {
             let Range { start, end } = trial.schedule.of(slot);

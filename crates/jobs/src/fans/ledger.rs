@@ -36,7 +36,7 @@ pub struct Written {
 }
 
 impl Ledger {
-    /// The ledger of an empty store.
+    /// Makes the ledger of an empty store.
     pub fn new(pages: usize, policy: Policy) -> Ledger {
         let exact = matches!(policy, Policy::Partition | Policy::Lock);
         let locks = if policy == Policy::Lock { pages } else { 0 };
@@ -147,7 +147,7 @@ impl Ledger {
         self.doubts.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The fingerprint of a record, where they are known.
+    /// Returns the fingerprint of a record, where they are known.
     pub fn print(&self, value: &[u8]) -> Option<u64> {
         (!self.prints.is_empty()).then(|| fingerprint(value) | 2)
     }

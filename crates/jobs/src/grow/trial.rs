@@ -27,7 +27,7 @@ pub struct GrowTrial<'a> {
     found: Mutex<Found>,
 }
 
-/// What was read back.
+/// The items that were read back, judged.
 #[derive(Default)]
 pub struct Found {
     items: u64,
@@ -65,7 +65,7 @@ impl Found {
 }
 
 impl<'a> GrowTrial<'a> {
-    /// An execution on an empty store.
+    /// Makes an execution on an empty store.
     pub fn new(job: &'a Grow, setup: &TrialSetup) -> GrowTrial<'a> {
         GrowTrial {
             job,
@@ -77,7 +77,7 @@ impl<'a> GrowTrial<'a> {
         }
     }
 
-    /// How many gets there are between the puts.
+    /// Returns how many gets there are between the puts.
     pub(super) fn reads(&self) -> Reads {
         self.job.plan.reads
     }

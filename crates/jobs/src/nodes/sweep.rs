@@ -81,7 +81,7 @@ enum Turn {
 }
 
 impl<'a> Move<'a> {
-    /// A worker for these slots of the trial.
+    /// Makes a worker for these slots of the trial.
     pub fn new(trial: &'a NodesTrial<'a>, slots: Range<Slot>) -> Move<'a> {
         let mover = |slot| Mover {
             share: Share::new(trial, slot),
@@ -179,7 +179,7 @@ pub(super) struct Leftovers<'a> {
 }
 
 impl<'a> Leftovers<'a> {
-    /// A worker for these slots of the trial.
+    /// Makes a worker for these slots of the trial.
     pub fn new(trial: &'a NodesTrial<'a>, slots: Range<Slot>) -> Leftovers<'a> {
         Leftovers { trial, slots: slots.map(|slot| (Share::new(trial, slot), 0)).collect(), key: [0; KEY_BYTES] }
     }

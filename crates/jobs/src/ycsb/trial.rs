@@ -33,7 +33,7 @@ pub struct YcsbTrial<'a> {
 const ROW_ROOM_BYTES: usize = 64;
 
 impl<'a> YcsbTrial<'a> {
-    /// An execution with `slots` slots, on an empty store.
+    /// Makes an execution with `slots` slots, on an empty store.
     pub fn new(workload: &'a Workload, inserts: Option<u64>, seed: u64, slots: u32, keeps: Keeps) -> YcsbTrial<'a> {
         YcsbTrial {
             workload,

@@ -26,14 +26,14 @@ pub struct Values {
     salt: u64,
 }
 
-/// What is wrong with a value.
+/// The flaw of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Flaw {
-    /// It has that many bytes.
+    /// A value of that many bytes.
     Length(usize),
-    /// Its header is not one of ours (or of another run).
+    /// A header that is not one of ours (or is of another run).
     Header,
-    /// It is the whole and sound value of another key.
+    /// The whole and sound value of another key.
     OtherKey(u64),
     /// The payload differs from this byte on.
     Payload(usize),
@@ -100,7 +100,7 @@ impl Values {
         sound.then_some((head >> ID_BITS | (check & HIGH) << LOW_BITS) as u32)
     }
 
-    /// What is wrong with a value that is not sound.
+    /// Returns the flaw of a value that is not sound.
     #[cold]
     fn flaw(&self, value: &[u8]) -> Flaw {
         let (Some(head), true) = (value.first_chunk::<8>(), value.len() == self.size) else {

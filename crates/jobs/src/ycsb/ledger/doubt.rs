@@ -37,7 +37,7 @@ pub struct LastOperation {
 }
 
 impl Doubt {
-    /// A key of which these versions are unfinished.
+    /// Makes a key of which these versions are unfinished.
     pub fn new(unfinished: BTreeSet<u32>) -> Doubt {
         Doubt { unfinished, ..Doubt::default() }
     }
@@ -62,7 +62,7 @@ impl Doubt {
         self.failed.insert(version);
     }
 
-    /// This version has taken effect: its write was acknowledged, or it was read.
+    /// Notes that this version has taken effect: its write was acknowledged, or it was read.
     pub fn finish(&mut self, version: u32) {
         if !self.unfinished.remove(&version) {
             return;
@@ -83,12 +83,12 @@ impl Doubt {
         }
     }
 
-    /// The operation that began last of all that have ended, since the key is in doubt.
+    /// Returns the operation that began last of all that have ended, since the key is in doubt.
     pub fn last(&self) -> Option<LastOperation> {
         self.last
     }
 
-    /// Whether a read that was sent when `last` was the last operation may not answer this version.
+    /// Returns whether a read that was sent when `last` was the last operation may not answer this version.
     pub fn is_outdated(&self, last: LastOperation, version: u32) -> bool {
         if version == last.version || self.unfinished.contains(&version) {
             return false;

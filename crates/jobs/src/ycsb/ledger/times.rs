@@ -13,7 +13,7 @@ pub struct WriteTimes {
 }
 
 impl WriteTimes {
-    /// Of the keys below `keys`; the others are not timed.
+    /// Makes the times of the keys below `keys`; others are not timed.
     pub fn new(keys: usize) -> WriteTimes {
         WriteTimes {
             made: Instant::now(),
@@ -37,7 +37,7 @@ impl WriteTimes {
         }
     }
 
-    /// How long ago the oldest of the lost writes was acknowledged; `None`: none is known to be lost.
+    /// Returns how long ago the oldest of the lost writes was acknowledged; `None`: none is known to be lost.
     pub fn oldest_lost(&self) -> Option<Duration> {
         let moment_ms = Some(self.oldest_lost_ms.load(Ordering::Relaxed)).filter(|&moment_ms| moment_ms != NEVER)?;
         Some(self.made.elapsed().saturating_sub(Duration::from_millis(moment_ms.into())))
