@@ -12,7 +12,7 @@ pub(super) const CHANGE: &str = "at change:";
 /// Longest time that can be asked for.
 const LONGEST_S: f64 = 1e6;
 
-/// One fault: what is done to which node, and when.
+/// A fault: the act, the node and the time.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PlannedFault {
     pub(super) text: String,
@@ -53,7 +53,7 @@ impl Act {
         }
     }
 
-    /// Whether a node that served does so no longer.
+    /// Returns whether a node that served does so no longer.
     pub(super) fn strikes(self) -> bool {
         matches!(self, Act::Kill(_) | Act::Stop(_) | Act::Freeze(..))
     }
@@ -88,7 +88,7 @@ impl fmt::Display for PlannedFault {
     }
 }
 
-/// The first, of these by time, that starts a node again which runs.
+/// Returns the first, of these by time, that starts a node again which runs.
 pub(super) fn restart_in_vain(faults: &[PlannedFault]) -> Option<&PlannedFault> {
     let mut down = BTreeSet::new();
     faults.iter().find(|fault| match fault.act {

@@ -53,8 +53,8 @@ impl Bound {
         }
     }
 
-    /// How long a trial must last to show whether a rate can be kept: at a rate one part in 25 too high, what is late grows to
-    /// the bound within this time. In a shorter trial a rate no store can keep would seem to be kept.
+    /// Returns how long a trial must last to show whether a rate can be kept: at a rate one part in 25 too high, what is late grows to the
+    /// bound within this time. In a shorter trial a rate no store can keep would seem to be kept.
     pub fn needs_s(&self) -> f64 {
         self.limit_ns * 25.0 / 1e9
     }
