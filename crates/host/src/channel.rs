@@ -26,7 +26,7 @@ pub struct Receiver {
     partial: Vec<u8>,
 }
 
-/// What a receiver got.
+/// The message that a receiver got.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Received {
     /// A message.
@@ -102,7 +102,7 @@ impl Sender {
 }
 
 impl Receiver {
-    /// The next message; waits for it so long, or with `None` until there is one.
+    /// Returns the next message; waits for it so long, or with `None` until there is one.
     pub fn receive(&mut self, patience: Option<Duration>) -> Received {
         let mut packet = vec![0; PACKET_BYTES + 1];
         loop {

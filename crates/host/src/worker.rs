@@ -52,7 +52,7 @@ impl ForkServer {
         self.ends.as_mut().map(|ends| &mut ends.1)
     }
 
-    /// How it ended, if it has, and its last words.
+    /// Returns how it ended, if it has, and its last words.
     pub fn exit(&self) -> Option<(Exit, String)> {
         process::exit_of(self.pid).map(|exit| (exit, self.words.last()))
     }
@@ -78,7 +78,7 @@ pub fn kill(pid: Pid) {
     signal(pid, libc::SIGKILL);
 }
 
-/// The fork server's ends of the channel, which is its standard input.
+/// Returns the fork server's ends of the channel, which is its standard input.
 pub fn inside() -> (Sender, Receiver) {
     // SAFETY: standard input was handed over by `ForkServer::start` and nobody else in this process uses it.
     channel::ends(unsafe { OwnedFd::from_raw_fd(libc::STDIN_FILENO) })
