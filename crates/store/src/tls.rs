@@ -52,7 +52,7 @@ impl fmt::Display for Trust {
     }
 }
 
-/// The user's servers, reached over TLS where the spec asks for it.
+/// Returns the user's servers, reached over TLS where the spec asks for it.
 ///
 /// # Errors
 /// When it cannot be had: what the options contradict, a file that holds no certificate, a build without TLS.

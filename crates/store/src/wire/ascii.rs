@@ -27,7 +27,7 @@ pub fn push_line(out: &mut Vec<u8>, sign: u8, number: u64) {
     }
 }
 
-/// The digits of a number below 100, the tens first.
+/// Returns the digits of a number below 100, the tens first.
 #[inline(always)]
 pub fn two_digits(number: usize) -> [u8; 2] {
     const PAIRS: [[u8; 2]; 100] = {
