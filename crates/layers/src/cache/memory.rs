@@ -95,7 +95,7 @@ impl Memory {
         }
     }
 
-    /// What to write next; waits for it. Within every interval all that waited at its end becomes due. `None` at the end.
+    /// Returns the entries to write next; waits for them. Within every interval all that waited at its end becomes due. `None` at the end.
     pub fn next(&self, interval: Duration) -> Option<Vec<WriteBack>> {
         let mut state = self.lock();
         let mut deadline = Instant::now() + interval;

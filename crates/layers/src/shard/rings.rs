@@ -67,7 +67,7 @@ const REFUSAL: &str = "two rings serve get, put and delete of single keys";
 const NO_NAME: &str = "a lookup node keeps something other than the name of a storage node";
 
 impl Rings {
-    /// `storage` nodes have keys, of `all` there are; lookup nodes are behind those.
+    /// Returns `storage` nodes have keys, of `all` there are; lookup nodes are behind those.
     pub fn new(storage: usize, all: usize, lookups: usize) -> Rings {
         Rings {
             storage: NameRing::new((0..storage).map(name)),
@@ -84,7 +84,7 @@ impl Rings {
         self.lookup.nodes()
     }
 
-    /// Where a new key goes.
+    /// Returns where a new key goes.
     pub fn node(&self, key: &[u8]) -> usize {
         self.storage.node(key)
     }
