@@ -26,7 +26,7 @@ enum Course {
 }
 
 impl Barrier {
-    /// A barrier for that many clients; nobody waits longer than `patience`.
+    /// Makes a barrier for that many clients; nobody waits longer than `patience`.
     pub fn new(clients: usize, patience: Duration) -> Barrier {
         let state = State { arrived: 0, round: 0, course: Course::Running };
         Barrier { clients, patience, state: Mutex::new(state), changed: Condvar::new() }

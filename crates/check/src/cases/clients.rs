@@ -46,7 +46,9 @@ const DELETE_ROUNDS: usize = 20;
 
 fn deleters(subject: &Subject<'_>) -> Result<(), Stop> {
     if subject.capabilities().deletes == Deletes::AfterALook {
-        return Err(Stop::Skipped("the key is looked for before it is deleted: several clients may hear that it was there".into()));
+        return Err(Stop::Skipped(
+            "the key is looked for before it is deleted: several clients may hear that it was there".into(),
+        ));
     }
     let key = |round: usize| subject.key(format!("deleted in round {round}"));
     let mut probe = subject.probe()?;
