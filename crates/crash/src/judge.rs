@@ -6,7 +6,7 @@
 use crate::findings::Findings;
 use crate::ledger::{SentWrite, WriteKind};
 
-/// What a key holds after the crash.
+/// The remains of a key after the crash.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Remains {
     /// Nothing.

@@ -85,12 +85,12 @@ pub fn clear(store: &dyn Store, ledger: &AckLedger, set: WriteSet, deadline: Dur
     Ok(())
 }
 
-/// How many keys a client has written to.
+/// Returns the number of keys a client has written to.
 fn keys(ledger: &AckLedger, client: u32) -> u32 {
     ledger.page(client).entries().iter().map(|entry| entry.key + 1).max().unwrap_or(0)
 }
 
-/// What a reply shows of a key.
+/// Returns what a reply shows of a key.
 fn found(reply: &OwnedReply, set: WriteSet, client: u32, key: u32) -> Remains {
     let value = match reply {
         OwnedReply::Missing => return Remains::Absent,
