@@ -37,7 +37,7 @@ fn answered<T>(result: Result<T, String>) -> (Option<T>, Option<String>) {
     }
 }
 
-/// The functions and facts the prelude stands on.
+/// Returns the functions and facts the prelude stands on.
 pub(crate) fn host(lua: &Lua, known: &Rc<ScriptHost>) -> mlua::Result<Table> {
     let host = lua.create_table()?;
     facts(lua, &host, known)?;

@@ -128,7 +128,7 @@ impl ScriptReadBack<'_> {
     }
 }
 
-/// A value in few words.
+/// Returns a value in few words.
 pub(crate) fn shown(value: Option<&[u8]>) -> String {
     match value {
         None => "nothing".into(),

@@ -12,12 +12,12 @@ const MOST: u64 = 5_000_000;
 /// Operations of one client after which a rehearsal is left that asks for no keys.
 const COUNTED: u64 = 200_000;
 
-/// The keys, as far as the script comes.
+/// Returns the keys, as far as the script comes.
 pub(crate) fn keys(surroundings: &Surroundings, survey: &Survey, sharing: Sharing, slots: u32) -> Vec<Box<[u8]>> {
     rehearsed(surroundings, survey, sharing, slots, MOST).written()
 }
 
-/// Why counters of this store are too small for what one client counts, if they are.
+/// Returns why counters of this store are too small for what one client counts, if they are.
 pub(crate) fn out_of_range(surroundings: &Surroundings, survey: &Survey, sharing: Sharing) -> Option<String> {
     rehearsed(surroundings, survey, sharing, 1, COUNTED).out_of_range()
 }

@@ -46,7 +46,7 @@ impl ScriptText {
         comment.filter(|words| !words.is_empty() && !words.starts_with("[[")).unwrap_or("a script").to_owned()
     }
 
-    /// Whether it names this verb.
+    /// Returns whether it names this verb.
     pub(crate) fn uses(&self, verb: &str) -> bool {
         self.verbs.contains(verb)
     }
