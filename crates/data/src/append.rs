@@ -20,7 +20,7 @@ const MADE_AT_ONCE: u64 = 4 << 20;
 /// Keys that are sorted at once when all are visited in order: 64 MiB of them.
 const SORTED_AT_ONCE: u64 = 8 << 20;
 
-/// One event.
+/// An event of the job append.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Event {
     /// Names the key.
@@ -30,13 +30,13 @@ pub struct Event {
 }
 
 impl Event {
-    /// The key.
+    /// Returns the key.
     #[inline]
     pub fn key(&self) -> [u8; KEY_BYTES] {
         self.id.to_be_bytes()
     }
 
-    /// What is appended.
+    /// Returns the record that is appended for the event.
     #[inline]
     pub fn record(&self) -> [u8; RECORD_BYTES] {
         (u128::from(self.id) << 64 | u128::from(self.fields)).to_be_bytes()
@@ -97,12 +97,12 @@ impl Events {
         Ok(Events { source: Source::Read(table), source_name, digest: Some(digest) })
     }
 
-    /// File or generator they came from.
+    /// Returns the name of the file or generator the events came from.
     pub fn source_name(&self) -> &str {
         &self.source_name
     }
 
-    /// Digest of the text, when they were read.
+    /// Returns the digest of the text, when the events were read.
     pub fn digest(&self) -> Option<&str> {
         self.digest.as_deref()
     }
@@ -115,7 +115,7 @@ impl Events {
         }
     }
 
-    /// Whether there is none. There always is one.
+    /// Returns whether there is none. There always is one.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -136,7 +136,7 @@ impl Events {
         }
     }
 
-    /// The event of this index, below [`len`](Events::len).
+    /// Returns the event of this index, below [`len`](Events::len).
     #[inline]
     pub fn event(&self, index: u64) -> Event {
         match &self.source {
@@ -155,7 +155,7 @@ impl Events {
         }
     }
 
-    /// The id of key number `key`, below [`keys`](Events::keys).
+    /// Returns the id of key number `key`, below [`keys`](Events::keys).
     #[inline]
     pub fn id(&self, key: u64) -> u64 {
         match &self.source {
@@ -164,7 +164,7 @@ impl Events {
         }
     }
 
-    /// The number of the key with this id; `None`: there is no such key.
+    /// Returns the number of the key with this id; `None`: there is no such key.
     #[inline]
     pub fn key_of(&self, id: u64) -> Option<u64> {
         match &self.source {

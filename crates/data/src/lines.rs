@@ -76,12 +76,12 @@ impl Lines {
         self.input.fill_buf().map_err(|error| unreadable(&self.source_name, &error))
     }
 
-    /// The name of the source, and its bytes, unpacked, from here on.
+    /// Returns the name of the source, and its bytes, unpacked, from here on.
     pub fn into_bytes(self) -> (String, Box<dyn BufRead>) {
         (self.source_name, self.input)
     }
 
-    /// The next line as it is, and its number from 1; `None` at the end.
+    /// Returns the next line as it is, and its number from 1; `None` at the end.
     ///
     /// # Errors
     /// When the source cannot be read.
@@ -102,7 +102,7 @@ impl Lines {
         Ok(Some((self.number, &self.line)))
     }
 
-    /// The next line and its number from 1; `None` at the end.
+    /// Returns the next line and its number from 1; `None` at the end.
     ///
     /// # Errors
     /// When the source cannot be read, or the line is not UTF-8.

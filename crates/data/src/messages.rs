@@ -76,12 +76,12 @@ impl Terms {
         reader.finish()
     }
 
-    /// File, data set or generator they came from.
+    /// Returns the name of the file, data set or generator the messages came from.
     pub fn source_name(&self) -> &str {
         &self.source_name
     }
 
-    /// Digest of the text.
+    /// Returns the digest of the text.
     pub fn digest(&self) -> &str {
         &self.digest
     }

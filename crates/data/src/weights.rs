@@ -8,7 +8,7 @@ pub struct WeightTable {
 }
 
 impl WeightTable {
-    /// The table of these weights.
+    /// Makes the table of these weights.
     pub fn new(weights: impl Iterator<Item = u64>) -> WeightTable {
         let mut sum = 0;
         let mut add = |weight| {
@@ -18,7 +18,7 @@ impl WeightTable {
         WeightTable { sums: weights.map(&mut add).collect() }
     }
 
-    /// An index, with one random number.
+    /// Returns an index, with one random number.
     #[inline]
     pub fn draw(&self, rng: &mut Rng) -> usize {
         let total = self.sums.last().copied().unwrap_or(0);

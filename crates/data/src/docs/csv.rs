@@ -8,7 +8,7 @@ use csv::{ErrorKind, Reader, ReaderBuilder, StringRecord};
 use serde_json::value::RawValue;
 use std::io::BufRead;
 
-/// Whether a text begins like CSV: its first line with something on it holds no `{`.
+/// Returns whether a text begins like CSV: its first line with something on it holds no `{`.
 pub(super) fn is_csv(start: &[u8]) -> bool {
     let line = start.split(|&byte| byte == b'\n').find(|line| !line.trim_ascii().is_empty()).unwrap_or_default();
     !line.is_empty() && !line.contains(&b'{')
