@@ -199,7 +199,10 @@ fn plan_file(job: &job::JobInfo, path: &std::path::Path) -> Result<Vec<(String, 
     let mut bytes = Vec::new();
     let file = std::fs::File::open(path).map_err(trouble)?;
     if file.take(MOST_PLAN_BYTES + 1).read_to_end(&mut bytes).map_err(trouble)? as u64 > MOST_PLAN_BYTES {
-        return Err(CommandFailure::usage(format!("--plan {}: larger than 1 MiB, so it is not a plan", path.display())));
+        return Err(CommandFailure::usage(format!(
+            "--plan {}: larger than 1 MiB, so it is not a plan",
+            path.display()
+        )));
     }
     let parse = job.plan.ok_or_else(|| CommandFailure::usage(format!("{} takes no --plan; use --set", job.name)))?;
     let read = parse(&plan_text(bytes))

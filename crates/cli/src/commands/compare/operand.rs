@@ -19,7 +19,7 @@ pub struct Operand {
 }
 
 impl Operand {
-    /// `DIR`, `study.json`, or either with `:CELL`.
+    /// Returns `DIR`, `study.json`, or either with `:CELL`.
     pub fn read(text: &str) -> Result<Operand, CommandFailure> {
         let (path, selector) = split(text);
         let study = archive::read_study(Path::new(path))?;
@@ -31,7 +31,7 @@ impl Operand {
         Ok(Operand { study, source, selector: selector.map(str::to_owned) })
     }
 
-    /// A saved baseline.
+    /// Returns a saved baseline.
     pub fn baseline(name: &str) -> Result<Operand, CommandFailure> {
         let path = baseline_path(name)?;
         if !path.is_dir() {
@@ -45,7 +45,7 @@ impl Operand {
     }
 }
 
-/// Where a baseline is kept.
+/// Returns where a baseline is kept.
 pub fn baseline_path(name: &str) -> Result<PathBuf, CommandFailure> {
     let good = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
     if name.is_empty() || name.starts_with('.') || !name.chars().all(good) {
