@@ -6,7 +6,7 @@ pub struct RequestWords {
     words: Vec<(usize, usize)>,
 }
 
-/// What the bytes received begin with.
+/// The beginning of the bytes received, parsed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Parsed {
     /// A whole request, of this many bytes.
@@ -47,7 +47,7 @@ impl RequestWords {
         self.words.len()
     }
 
-    /// Whether it has no words.
+    /// Returns whether it has no words.
     pub fn is_empty(&self) -> bool {
         self.words.is_empty()
     }
