@@ -47,7 +47,7 @@ pub enum Outages {
     /// Nodes are taken down on purpose: an operation that takes longer than its time fails, its connection is given up, and the phase goes
     /// on. The store is given up when nothing was answered within the deadline.
     Endure {
-        /// The longest time an operation may take.
+        /// The longest time for an operation.
         timeout: Duration,
     },
 }
@@ -102,7 +102,7 @@ impl Settings {
         self.clients * self.pipeline
     }
 
-    /// Returns the longest time an operation may take.
+    /// Returns the longest time for an operation.
     pub fn timeout(&self) -> Duration {
         match self.outages {
             Outages::GiveUp => self.deadline,

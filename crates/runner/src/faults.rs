@@ -32,18 +32,18 @@ pub struct Faults {
     asked: Vec<AskedFault>,
     /// The length of a trial, where it is known.
     length: Option<Duration>,
-    /// The longest time an operation may take while nodes fail.
+    /// The longest time for an operation while nodes fail.
     timeout: Duration,
 }
 
-/// The longest time an operation may take while nodes fail, unless the user asks for another.
+/// The longest time for an operation while nodes fail, unless the user asks for another.
 pub const USUAL_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// How long a part of a job's run lasts at most for another node to lead in the place of one that was killed.
 const TAKEOVER: Duration = Duration::from_secs(60);
 
 impl Faults {
-    /// Makes the faults of a plan, with the longest time an operation may take meanwhile, when every store the user named can have them.
+    /// Makes the faults of a plan, with the longest time for an operation meanwhile, when every store the user named can have them.
     ///
     /// # Errors
     /// A store that is not a private server, or has no such node.

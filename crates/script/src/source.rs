@@ -17,7 +17,7 @@ pub(crate) struct ScriptText {
     pub(crate) verbs: BTreeSet<String>,
 }
 
-/// More is no script.
+/// A larger file is not a script.
 const MOST_BYTES: u64 = 16 << 20;
 
 impl ScriptText {

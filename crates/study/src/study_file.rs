@@ -50,7 +50,7 @@ pub struct Study {
     /// The faults of every trial, as `--fault` asks for them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub faults: Vec<String>,
-    /// The longest time an operation may take while nodes fail, seconds.
+    /// The longest time for an operation while nodes fail, seconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fault_timeout_s: Option<f64>,
     /// All cells, in the order they were named.
