@@ -10,11 +10,11 @@
 mod barrier;
 mod cases;
 mod fault;
-mod ledger;
 mod probe;
 mod report;
 mod subject;
 mod value;
+mod written;
 
 pub use report::{CaseResult, CaseStatus, CheckFinding, CheckReport, is_failed, is_passed, is_skipped};
 

@@ -1,8 +1,8 @@
 //! One client of a check: sends operations and compares every reply with what must come.
 
 use crate::fault::{Stop, difference, excerpt};
-use crate::ledger::{KeyLedger, Owner};
 use crate::subject::Subject;
+use crate::written::{KeyLedger, Owner};
 use job::{Offence, printable};
 use std::sync::atomic::Ordering;
 use store::{BlockingClient, Expected, Operation, OwnedFailure, OwnedReply};

@@ -3,8 +3,8 @@
 use crate::Options;
 use crate::barrier::Barrier;
 use crate::fault::{Stop, guarded, is_final, panicked};
-use crate::ledger::KeyLedger;
 use crate::probe::Probe;
+use crate::written::KeyLedger;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 use store::{BlockingClient, Capabilities, Store};

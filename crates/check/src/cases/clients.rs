@@ -2,10 +2,10 @@
 
 use super::{CLIENTS, Case};
 use crate::fault::Stop;
-use crate::ledger::Owner;
 use crate::probe::Must;
 use crate::subject::Subject;
 use crate::value;
+use crate::written::Owner;
 use job::Offence;
 use store::{Deletes, Operation, OwnedReply};
 use study::ReasonKind;
