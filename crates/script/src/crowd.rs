@@ -1,4 +1,4 @@
-//! One key that several clients write ([`Sharing::Shared`](crate::ledger::Sharing)): what may be there, as far as the order of their writes
+//! One key that several clients write ([`Sharing::Shared`](crate::history::Sharing)): what may be there, as far as the order of their writes
 //! can be known. A write takes effect some time between when it is sent and when it is acknowledged. So what was acknowledged before another
 //! was sent is surely replaced once that other is acknowledged, too; and what was written once can be replaced by one compare-and-set.
 

@@ -5,8 +5,8 @@
 
 use crate::clash::Clash;
 use crate::crowd::{Crowd, Swapped, Way};
+use crate::history::Sharing;
 use crate::kind::{KeyKind, KindCell};
-use crate::ledger::Sharing;
 use crate::shared_map::Keyed;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering, fence};
 use std::sync::{Mutex, MutexGuard, PoisonError};

@@ -1,13 +1,13 @@
 //! A Lua state with what scripts find there, for the clients of one thread in one phase.
 
+use crate::builtins::ScriptHost;
 use crate::clash::Counting;
 use crate::coroutine::{Coroutine, Raised, calls_of, placed};
-use crate::host::ScriptHost;
 use crate::lines::DataText;
 use crate::source::ScriptText;
 use crate::standing::TrialState;
 use crate::watch::LoopWatch;
-use crate::{exact, hints, host, strings, watch};
+use crate::{builtins, exact, hints, strings, watch};
 use job::Params;
 use mlua::{FromLuaMulti, Function, IntoLuaMulti, Lua, LuaOptions, MultiValue, StdLib, Table, ThreadStatus};
 use std::collections::BTreeMap;
@@ -119,7 +119,7 @@ impl Machine {
             .map_or(source.text.as_str(), |rest| rest.find('\n').map_or("", |end| &rest[end..]));
         let chunk =
             lua.load(text).set_name(format!("@{}", source.name)).set_mode(mlua::ChunkMode::Text).into_function()?;
-        let host = host::host(&lua, &known)?;
+        let host = builtins::host(&lua, &known)?;
         strings::replace(&lua, &host)?;
         exact::install(&lua, &host)?;
         exact::define(&lua, lua.load(LIBRARY).set_name("=kvtrial").call(&host)?)?;

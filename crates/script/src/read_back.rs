@@ -2,7 +2,7 @@
 
 use crate::counters::{Counters, LastCount, name};
 use crate::entry::Plausibility;
-use crate::ledger::Which;
+use crate::history::Which;
 use crate::standing::TrialState;
 use job::{Offence, Step, Worker};
 use jobs::fingerprint::fingerprint;

@@ -1,6 +1,6 @@
 //! Which keys a script uses: it is run without a store, on what it wrote itself, before a store of the user's is touched.
 
-use crate::ledger::Sharing;
+use crate::history::Sharing;
 use crate::machine::{Surroundings, Survey};
 use crate::trial::ScriptTrial;
 use job::{Step, Trial, Worker};

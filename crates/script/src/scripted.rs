@@ -1,7 +1,7 @@
 //! The job a script is.
 
 use crate::coroutine::Raised;
-use crate::ledger::Sharing;
+use crate::history::Sharing;
 use crate::machine::{Declared, Machine, Surroundings, Survey, Texts};
 use crate::registry::{self, KnownScript};
 use crate::rehearsal;

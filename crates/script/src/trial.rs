@@ -1,6 +1,6 @@
 //! One execution of a script.
 
-use crate::ledger::{Scans, Sharing, ValueMemory, Which};
+use crate::history::{Scans, Sharing, ValueMemory, Which};
 use crate::machine::{Surroundings, Survey};
 use crate::read_back::{Item, ScriptReadBack};
 use crate::rehearsal;
