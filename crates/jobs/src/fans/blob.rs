@@ -1,6 +1,6 @@
 //! The run on records: get, check, merge, put, slot by slot.
 
-use super::ledger::Written;
+use super::pages::Written;
 use super::policy::Policy;
 use super::record::Merger;
 use super::schedule::Mention;

@@ -4,7 +4,7 @@ use super::Input;
 use super::blob::BlobWorker;
 use super::counters::{CounterWorker, counter_name, fans_key, right_answers, with_key};
 use super::found::Found;
-use super::ledger::Ledger;
+use super::pages::Ledger;
 use super::policy::{Policy, Variant};
 use super::read_back::ReadBack;
 use super::schedule::{Mention, MentionSchedule};

@@ -3,8 +3,8 @@
 use super::trial::NodesTrial;
 use crate::ycsb::judge;
 use crate::ycsb::key::{KEY_BYTES, key};
-use crate::ycsb::ledger::Sight;
 use crate::ycsb::run::Run;
+use crate::ycsb::versions::Sight;
 use job::{Arriving, Offence, Step, Think, Worker};
 use std::ops::Range;
 use std::time::{Duration, Instant};

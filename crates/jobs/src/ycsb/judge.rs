@@ -1,8 +1,8 @@
 //! Judges replies: values to the last byte, versions by the ledger.
 
 use super::key::{id_of, key};
-use super::ledger::{Age, Ledger, Sight, Write};
 use super::value::{Flaw, Values};
+use super::versions::{Age, Ledger, Sight, Write};
 use job::{Offence, printable};
 use std::ops::Range;
 use store::{Reply, Rows, Slot};

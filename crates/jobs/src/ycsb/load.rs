@@ -2,8 +2,8 @@
 
 use super::judge;
 use super::key::{KEY_BYTES, key};
-use super::ledger::Write;
 use super::trial::YcsbTrial;
+use super::versions::Write;
 use super::workload::LoadOrder;
 use data::scramble::Scramble;
 use job::{Offence, Step, Think, Worker};

@@ -3,8 +3,8 @@
 use super::chooser::Chooser;
 use super::judge;
 use super::key::{KEY_BYTES, key};
-use super::ledger::{Sight, Write};
 use super::trial::YcsbTrial;
+use super::versions::{Sight, Write};
 use super::workload::{Kind, Mix, Workload};
 use data::wyrand::WyRand;
 use job::{Offence, Step, Think, Worker};

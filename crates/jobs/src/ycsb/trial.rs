@@ -2,11 +2,11 @@
 
 use super::chooser::Chooser;
 use super::key::{KEY_BYTES, MAX_KEYS, key};
-use super::ledger::Ledger;
 use super::load::Load;
 use super::read_back::ReadBack;
 use super::run::Run;
 use super::value::Values;
+use super::versions::Ledger;
 use super::workload::{Kind, RunLength, Workload};
 use super::{Verdicts, digest_of};
 use job::{Phase, Trial, Worker};
