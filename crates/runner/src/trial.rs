@@ -2,7 +2,6 @@
 
 use crate::error::RunError;
 use crate::faults::{self, Faulting};
-use crate::judge::{self, Evidence};
 use crate::message::{Finish, Keys, OpenedStore, Refusal, Task};
 use crate::monitor::{Monitor, Seen};
 use crate::observer::{About, Observer};
@@ -10,6 +9,7 @@ use crate::plan::{Plan, PlannedCell};
 use crate::put_off;
 use crate::silence::Silence;
 use crate::supervisor::Supervisor;
+use crate::trial_verdict::{self, Evidence};
 use crate::trust::Circumstances;
 use crate::users::place_of;
 use host::Installation;
@@ -179,7 +179,7 @@ impl TrialRun<'_> {
     /// Collects everything that is wrong, or may be.
     fn verdict(&self, record: &mut TrialRecord, finish: Finish, seen: Seen) {
         let Seen { measured, broken_off, died, faulted_from, over_s, .. } = seen;
-        let verdict = judge::verdict(Evidence {
+        let verdict = trial_verdict::verdict(Evidence {
             outcomes: &measured.outcomes,
             phases: &record.phases,
             answer: &record.answer,
