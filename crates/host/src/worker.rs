@@ -6,8 +6,8 @@
 //! ends in whatever way; both are in a process group of their own, so that what is typed at the terminal does not reach them.
 
 use crate::channel::{self, Receiver, Sender};
+use crate::last_words::Words;
 use crate::process::{self, Exit, Pid, signal};
-use crate::words::Words;
 use std::fs;
 use std::io;
 use std::os::fd::{FromRawFd, OwnedFd};
