@@ -7,7 +7,7 @@ mod running;
 mod values;
 
 use crate::commands::selftest::SelftestArguments;
-use crate::{failure, words};
+use crate::{failure, shell_words};
 use clap::{Args, ColorChoice, Parser, Subcommand};
 pub use comparing::{CompareArguments, ComparisonFormat, NoisyGate, ReportArguments, StudyFormat};
 pub use proving::{CheckArguments, CrashArguments, MeansArgument, MomentArgument, NodesArgument};
@@ -124,7 +124,7 @@ pub struct TuneArguments {
 #[derive(Debug, Args)]
 pub struct QueryArguments {
     /// The job, e.g. fans
-    #[arg(value_parser = words::job(), hide_possible_values = true)]
+    #[arg(value_parser = shell_words::job(), hide_possible_values = true)]
     pub job: String,
     /// What to ask about: for fans a page, for counts a term
     #[arg(required_unless_present = "top")]
@@ -133,7 +133,7 @@ pub struct QueryArguments {
     #[arg(long, value_name = "N", conflicts_with = "key", num_args = 0..=1, default_missing_value = "10")]
     pub top: Option<usize>,
     /// The store: your own, or a private one, on which the job is run first
-    #[arg(short = 's', long = "store", value_name = "SPEC", default_value = "ram", value_parser = words::store())]
+    #[arg(short = 's', long = "store", value_name = "SPEC", default_value = "ram", value_parser = shell_words::store())]
     #[arg(hide_possible_values = true)]
     pub store: String,
     /// Input for a private store: a file, or a name `kvtrial jobs` shows
@@ -154,7 +154,7 @@ pub struct ClearArguments {
     #[arg(value_name = "DIR")]
     pub study: PathBuf,
     /// The store with its password, which no study holds
-    #[arg(short = 's', long = "store", value_name = "SPEC", value_parser = words::store(), hide_possible_values = true)]
+    #[arg(short = 's', long = "store", value_name = "SPEC", value_parser = shell_words::store(), hide_possible_values = true)]
     pub stores: Vec<String>,
 }
 
@@ -176,7 +176,7 @@ pub struct StoresArguments {
 #[derive(Debug, Args)]
 pub struct JobsArguments {
     /// Only this job, or the script in this file
-    #[arg(value_parser = words::job(), hide_possible_values = true)]
+    #[arg(value_parser = shell_words::job(), hide_possible_values = true)]
     pub job: Option<String>,
     /// Data for a script that reads data: a file, or a name `kvtrial jobs` shows
     #[arg(long, value_name = "FILE|NAME", requires = "job")]
@@ -193,7 +193,7 @@ pub struct NewArguments {
     /// Name of the script; it is written to NAME.lua
     pub name: String,
     /// The example to start from
-    #[arg(long, value_name = "EXAMPLE", default_value = "session", value_parser = words::example())]
+    #[arg(long, value_name = "EXAMPLE", default_value = "session", value_parser = shell_words::example())]
     pub like: String,
 }
 
@@ -206,7 +206,7 @@ pub struct NewArguments {
 )]
 pub struct FetchStoreArguments {
     /// The store
-    #[arg(value_parser = words::fetched())]
+    #[arg(value_parser = shell_words::fetched())]
     pub store: String,
     /// Maven repository, npm registry or Go module proxy to get it from: https://, or file:// and a directory [default: KVTRIAL_MAVEN, else
     /// Maven Central; for npm and Go what they are set to]

@@ -1,7 +1,7 @@
 //! Options of `run`.
 
 use super::values::{bound, duration, key_value, rate, scale, whole};
-use crate::words;
+use crate::shell_words;
 use clap::{Args, ValueEnum};
 use job::Scale;
 use runner::search::Bound;
@@ -26,12 +26,12 @@ const STUDY: &str = "Directories";
 )]
 pub struct RunArguments {
     /// The job, e.g. fans; `kvtrial jobs` lists them. Or a script of your own: FILE.lua
-    #[arg(value_parser = words::job(), hide_possible_values = true)]
+    #[arg(value_parser = shell_words::job(), hide_possible_values = true)]
     pub job: String,
     /// A store: NAME starts a private one, URL or NAME:PATH uses yours; options follow commas (redis,durability=commit). A password
     /// written *** is that of KVTRIAL_PASSWORD, of the file KVTRIAL_PASSWORD_FILE, or asked for.
     /// Repeat it to compare several. Without it: every embedded store of this build
-    #[arg(short = 's', long = "store", value_name = "SPEC", value_parser = words::store(), hide_possible_values = true)]
+    #[arg(short = 's', long = "store", value_name = "SPEC", value_parser = shell_words::store(), hide_possible_values = true)]
     pub stores: Vec<String>,
     /// Input: a file, or a name `kvtrial jobs` shows
     #[arg(long, value_name = "FILE|NAME")]
