@@ -8,15 +8,15 @@ use study::Spec;
 
 #[cfg(feature = "tls")]
 mod config;
+mod explained;
 #[cfg(feature = "tls")]
 mod pinned;
-mod words;
 
 #[cfg(feature = "tls")]
 pub use config::{config, settle_provider};
-pub use words::explained;
+pub use explained::explained;
 #[cfg(feature = "tls")]
-pub use words::words;
+pub use explained::words;
 
 /// Asks for TLS. A store whose protocol can be spoken over it has this among its options, and [`CA`].
 pub const TLS: OptionInfo = OptionInfo::one_of(
