@@ -5,7 +5,7 @@
 //!
 //! * `source`, `machine`, `builtins`, `prelude.lua`: the file, the Lua state, and what scripts find in it.
 //! * `coroutine`: resuming a client without a copy; the only place that handles Lua's stack.
-//! * `ledger`, `entry`, `crowd`, `kind`, `counters`, `shared_map`: what was written, and what may be read; kept so that threads do not wait for each other.
+//! * `history`, `entry`, `crowd`, `kind`, `counters`, `shared_map`: what was written, and what may be read; kept so that threads do not wait for each other.
 //! * `clash`: what a script may not do, in words.
 //! * `fates`: what became of writes that failed, and of acknowledged ones.
 //! * `scripted`, `trial`, `worker`, `replies`, `read_back`: the job.
