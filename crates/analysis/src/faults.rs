@@ -21,7 +21,7 @@ pub fn fault_figures(cell: &Cell) -> Vec<FaultFigures> {
     (0..planned).filter_map(|at| of_plan(&trials, at)).collect()
 }
 
-/// Longest time in which a part of the key space had no answers, over all faults of a trial; `None` where there was none.
+/// Returns the longest time in which a part of the key space had no answers, over all faults of a trial; `None` where there was none.
 pub(crate) fn longest_dark_s(trial: &TrialRecord) -> Option<f64> {
     trial.faults.iter().filter_map(|fault| fault.longest_dark_s).reduce(f64::max)
 }

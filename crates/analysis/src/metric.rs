@@ -90,7 +90,7 @@ impl Metric {
         Metric::DarkKeys,
     ];
 
-    /// The metric a cell is ranked by.
+    /// Returns the metric a cell is ranked by.
     pub fn ranking(cell: &Cell) -> Metric {
         match cell.measure {
             Measure::Makespan => Metric::Makespan,
@@ -165,8 +165,8 @@ impl Metric {
         }
     }
 
-    /// The step this figure is counted in where it is `typical`, as a share of it: a bucket of the histogram, a tick of the kernel's
-    /// clock, a page.
+    /// Returns the step this figure is counted in where it is `typical`, as a share of it: a bucket of the histogram, a tick of the
+    /// kernel's clock, a page.
     pub(crate) fn step(self, typical: f64) -> f64 {
         let absolute = match self {
             Metric::P50 | Metric::P95 | Metric::P99 | Metric::P999 => (typical / 128.0).max(1.0),
@@ -256,7 +256,7 @@ impl Metric {
     }
 }
 
-/// Records per operation that the timed phases carried, on average; `None` where each carried one.
+/// Returns the number of records per operation that the timed phases carried, on average; `None` where each carried one.
 pub fn records_per_operation(trial: &TrialRecord) -> Option<f64> {
     let timed = || trial.phases.iter().filter(|phase| phase.timed);
     let (records, operations): (u64, u64) =
@@ -281,7 +281,7 @@ pub(crate) fn finite(figure: f64) -> f64 {
     if figure.is_finite() { figure } else { NOT_REACHED_NS }
 }
 
-/// Operations of the timed phases that failed. Earlier builds did not count them; there it is known only that none did.
+/// Returns the number of operations of the timed phases that failed. Earlier builds did not count them; there it is known only that none did.
 pub(crate) fn failed_operations(trial: &TrialRecord) -> Option<u64> {
     trial.failed_operations.or_else(|| trial.failed.is_none().then_some(0))
 }

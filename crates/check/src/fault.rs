@@ -20,7 +20,7 @@ impl Stop {
         Offence::new(kind, key, seen).into()
     }
 
-    /// A failure no key can be named for.
+    /// Returns a failure no key can be named for.
     pub fn keyless(kind: ReasonKind, seen: impl Into<String>) -> Stop {
         Stop::Failed(Reason { kind, count: 1, example: seen.into() })
     }
@@ -48,7 +48,7 @@ pub fn guarded<T>(body: impl FnOnce() -> Result<T, Stop>) -> Result<T, Stop> {
     catch_unwind(AssertUnwindSafe(body)).unwrap_or_else(|panic| Err(panicked(&*panic)))
 }
 
-/// The failure a panic is.
+/// Returns the failure a panic is.
 pub fn panicked(panic: &(dyn Any + Send)) -> Stop {
     let words = panic.downcast_ref::<&str>().copied().or(panic.downcast_ref::<String>().map(String::as_str));
     Stop::keyless(ReasonKind::WrongReply, format!("the client panicked: {}", words.unwrap_or("without a word")))

@@ -53,7 +53,7 @@ impl<'a> Subject<'a> {
         [self.prefix.as_bytes(), name.as_ref()].concat()
     }
 
-    /// The longest value the store takes, as far as this check sends it.
+    /// Returns the longest value the store takes, as far as this check sends it.
     pub fn longest_value_bytes(&self) -> usize {
         self.capabilities().max_value_bytes.min(self.options.largest_value_bytes)
     }

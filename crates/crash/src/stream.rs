@@ -31,7 +31,7 @@ impl Stream {
         Stream { random: Draws::new(set.seed, u64::from(set.number) << 32 | u64::from(client)), keys: 0, appends }
     }
 
-    /// The key and what is done to it.
+    /// Returns the key and what is done to it.
     pub(crate) fn next(&mut self) -> (u32, WriteKind) {
         let choice = self.random.below(16);
         if choice < FRESH || self.keys == 0 {

@@ -107,7 +107,7 @@ impl Events {
         self.digest.as_deref()
     }
 
-    /// Number of events.
+    /// Returns the number of events.
     pub fn len(&self) -> u64 {
         match &self.source {
             Source::Generated { generator, .. } => generator.events(),
@@ -120,7 +120,7 @@ impl Events {
         self.len() == 0
     }
 
-    /// Number of different keys.
+    /// Returns the number of different keys.
     pub fn keys(&self) -> u64 {
         match &self.source {
             Source::Generated { generator, .. } => generator.keys(),

@@ -207,7 +207,7 @@ impl DocSet {
         order
     }
 
-    /// Number of documents.
+    /// Returns the number of documents.
     pub fn len(&self) -> usize {
         self.ends.len()
     }
@@ -236,12 +236,12 @@ impl DocSet {
         u64::from(self.lines[at])
     }
 
-    /// Bytes of all documents.
+    /// Returns the number of bytes of all documents.
     pub fn document_bytes(&self) -> u64 {
         self.bytes.len() as u64
     }
 
-    /// Bytes of all ids.
+    /// Returns the number of bytes of all ids.
     pub fn id_bytes(&self) -> u64 {
         self.ids.len() as u64
     }
@@ -251,7 +251,7 @@ impl DocSet {
         &self.source_name
     }
 
-    /// Bytes of the text read, unpacked, each line ended by one `\n`; of CSV those of the documents it became.
+    /// Returns the number of bytes of the text read, unpacked, each line ended by one `\n`; of CSV those of the documents it became.
     pub fn text_bytes(&self) -> u64 {
         self.text_bytes
     }

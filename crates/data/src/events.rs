@@ -104,7 +104,7 @@ impl EventText {
         &self.digest
     }
 
-    /// Bytes of text.
+    /// Returns the number of bytes of text.
     pub fn bytes(&self) -> usize {
         self.text.len()
     }

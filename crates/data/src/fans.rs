@@ -208,7 +208,7 @@ impl FanSet {
         &self.source_name
     }
 
-    /// Number of profiles.
+    /// Returns the number of profiles.
     pub fn profiles(&self) -> usize {
         self.ends.len()
     }
@@ -230,7 +230,7 @@ impl FanSet {
         self.repeated
     }
 
-    /// Bytes of the text read, unpacked, each line ended by one `\n`.
+    /// Returns the number of bytes of the text read, unpacked, each line ended by one `\n`.
     pub fn text_bytes(&self) -> u64 {
         self.text_bytes
     }

@@ -89,7 +89,7 @@ impl Items {
         Items { count, source, totals: OnceLock::new() }
     }
 
-    /// The file they are from; `None` where they are made.
+    /// Returns the file they are from; `None` where they are made.
     pub fn file(&self) -> Option<&ItemFile> {
         match &self.source {
             Source::Made(_) => None,
@@ -124,7 +124,7 @@ impl Items {
         key
     }
 
-    /// Bytes of an item's value.
+    /// Returns the number of bytes of an item's value.
     #[inline]
     pub fn value_bytes(&self, number: u64) -> usize {
         match &self.source {
@@ -133,7 +133,7 @@ impl Items {
         }
     }
 
-    /// Bytes no value has more than.
+    /// Returns the number of bytes no value has more than.
     pub fn most_value_bytes(&self) -> usize {
         match &self.source {
             Source::Made(Made { size: ValueSize::Fixed(bytes), .. }) => (*bytes).max(MIN_VALUE_BYTES),
@@ -142,7 +142,7 @@ impl Items {
         }
     }
 
-    /// Bytes of the shortest and the longest key; of very many, which keys can be.
+    /// Returns the bytes of the shortest and the longest key; of very many, which keys can be.
     pub fn key_lengths(&self) -> [usize; 2] {
         if self.are_many() {
             return made::KEY_LENGTHS;

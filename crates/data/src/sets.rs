@@ -61,7 +61,7 @@ enum Known {
 }
 
 impl IdSets {
-    /// Two sets of `ids` ids each, `common` of them in both; random ones rest on the seed.
+    /// Returns two sets of `ids` ids each, `common` of them in both; random ones rest on the seed.
     pub fn generate(ids: u64, common: u64, kind: IdKind, seed: u64) -> IdSets {
         let first = match kind {
             // No seed shares an id with another, up to 2^31 ids.

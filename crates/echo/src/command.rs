@@ -42,7 +42,7 @@ impl RequestWords {
         Parsed::RequestWords(at)
     }
 
-    /// Number of words.
+    /// Returns the number of words.
     pub fn len(&self) -> usize {
         self.words.len()
     }

@@ -126,7 +126,7 @@ impl Outcome {
         Grown::curve(&self.growth)
     }
 
-    /// Times without any reply, when the trial's growth is watched; causes are not known here. `None`: of an open loop only its
+    /// Returns the times without any reply, when the trial's growth is watched; causes are not known here. `None`: of an open loop only its
     /// [series](Outcome::series) can say.
     pub fn stalls(&self) -> Option<Vec<Stall>> {
         Grown::looks_for_stalls(&self.growth).then(|| Grown::stalls(&self.growth))

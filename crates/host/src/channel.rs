@@ -37,7 +37,7 @@ pub enum Received {
     Closed,
 }
 
-/// Two connected sockets: one for this process, one to be handed to another as its standard input.
+/// Returns two connected sockets: one for this process, one to be handed to another as its standard input.
 ///
 /// # Errors
 /// The system's.
@@ -53,7 +53,7 @@ pub fn pair() -> io::Result<(OwnedFd, OwnedFd)> {
     Ok(unsafe { (OwnedFd::from_raw_fd(sockets[0]), OwnedFd::from_raw_fd(sockets[1])) })
 }
 
-/// Both ends of a socket.
+/// Returns both ends of a socket.
 pub fn ends(socket: OwnedFd) -> (Sender, Receiver) {
     let socket = Arc::new(socket);
     (Sender(Arc::clone(&socket)), Receiver { socket, partial: Vec::new() })

@@ -7,7 +7,7 @@ use std::fs;
 use std::path::Path;
 use study::HostFacts;
 
-/// Facts about this machine; `base` is where private directories are made. The caller fills in the clock.
+/// Returns facts about this machine; `base` is where private directories are made. The caller fills in the clock.
 pub fn facts(base: &Path) -> HostFacts {
     let cpuinfo = read("/proc/cpuinfo").unwrap_or_default();
     HostFacts {

@@ -95,7 +95,7 @@ impl Location {
         Ok(facts)
     }
 
-    /// Bytes allocated on disk for the store's private directory, without logs; `None` when it is not ours.
+    /// Returns the number of bytes allocated on disk for the store's private directory, without logs; `None` when it is not ours.
     pub fn disk_bytes(&self) -> Option<u64> {
         self.directory.as_ref().map(|directory| allocated_bytes(directory, &self.logs))
     }

@@ -235,7 +235,7 @@ impl Installation {
         self.several().map(Nodes::cpu_s_of_each).unwrap_or_default()
     }
 
-    /// Bytes allocated on disk for the store's private directory, without logs; `None` when it is not ours.
+    /// Returns the number of bytes allocated on disk for the store's private directory, without logs; `None` when it is not ours.
     pub fn disk_bytes(&self) -> Option<u64> {
         match &self.behind {
             Behind::Nodes(nodes) => Some(allocated_bytes(nodes.lease().store(), &nodes.logs())),

@@ -31,7 +31,7 @@ impl Offence {
         *self.0
     }
 
-    /// The offence of a failed operation, or of a reply of the wrong type.
+    /// Returns the offence of a failed operation, or of a reply of the wrong type.
     #[cold]
     pub fn failed(key: &[u8], reply: &Reply<'_>) -> Offence {
         match reply {

@@ -46,7 +46,7 @@ pub enum Wrap {
 }
 
 impl Layer {
-    /// The option it is known by.
+    /// Returns the option that names the layer.
     pub fn name(&self) -> &'static str {
         self.options[0].name
     }

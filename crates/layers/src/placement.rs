@@ -106,7 +106,7 @@ impl Table {
 }
 
 impl Placement {
-    /// Keys spread over this many nodes, at least one.
+    /// Spreads keys over this many nodes, at least one.
     pub fn new(algorithm: Algorithm, nodes: usize) -> Placement {
         let nodes = nodes.max(1);
         let every: Vec<usize> = (0..nodes).collect();
@@ -118,8 +118,8 @@ impl Placement {
         Placement { algorithm, nodes, table }
     }
 
-    /// Keys spread over the others when this node of them has left; `None`: there is no other, or the algorithm numbers nodes in a row, so
-    /// that only the last one can leave.
+    /// Spreads keys over the others when this node of them has left; `None`: there is no other, or the algorithm numbers nodes in a
+    /// row, so that only the last one can leave.
     pub fn without(&self, gone: usize) -> Option<Placement> {
         let left = self.nodes - 1;
         if gone > left || left == 0 {

@@ -67,7 +67,7 @@ impl Counts {
         }
     }
 
-    /// Operations that were answered, in time or late.
+    /// Returns the number of operations that were answered, in time or late.
     pub fn answered(&self) -> u64 {
         self.operations - self.failed
     }

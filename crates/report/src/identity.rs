@@ -69,7 +69,7 @@ pub(crate) fn label(cell: &Cell) -> String {
     }
 }
 
-/// The study a cell is of, in a report on several.
+/// Returns the study a cell is of, in a report on several.
 pub(crate) fn study_label(cell: &Cell) -> Option<&str> {
     cell.more.get(STUDY).and_then(Value::as_str)
 }

@@ -33,7 +33,7 @@ pub(crate) fn command(study: &Study, cell: &Cell) -> String {
     line(&words)
 }
 
-/// Words as a shell takes them.
+/// Returns the words as a shell takes them.
 pub(crate) fn line(words: &[String]) -> String {
     words.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ")
 }

@@ -88,7 +88,7 @@ pub(crate) enum Departure {
 }
 
 impl Execution {
-    /// Trials in worker processes, which this command line makes: it must call [`crate::serve_fork_server`].
+    /// Makes an execution of trials in worker processes, which this command line makes: it must call [`crate::serve_fork_server`].
     pub fn workers(line: CommandLine) -> Execution {
         Execution::Workers(Workers { line, fork_server: Arc::default() })
     }

@@ -211,7 +211,7 @@ impl PlannedCell {
         deployment.ok().map(|deployment| deployment.copies)
     }
 
-    /// The store and what is varied, for people: `redis clients=16`.
+    /// Returns the store and what is varied, for people: `redis clients=16`.
     pub fn label(&self) -> String {
         let spec = self.spec.to_string();
         let elsewhere = self.varied.iter().filter(|(key, _)| !self.is_store_option(key));

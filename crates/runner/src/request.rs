@@ -92,7 +92,7 @@ pub struct Shortage {
 }
 
 impl Shortage {
-    /// All that is needed.
+    /// Returns all that is needed.
     pub fn needed_bytes(&self) -> u64 {
         self.data_bytes.saturating_add(self.books_bytes)
     }

@@ -364,7 +364,7 @@ impl KeyState {
         self.now.load(Ordering::Acquire) != NOTHING
     }
 
-    /// Bytes of the value.
+    /// Returns the number of bytes of the value.
     pub(crate) fn bytes(&self) -> u64 {
         self.bytes.load(Ordering::Relaxed)
     }

@@ -105,7 +105,7 @@ impl WriteLedger {
         keys
     }
 
-    /// Keys that are there, and bytes of keys and values; `None`: not all is known.
+    /// Returns the number of keys that are there, and of bytes of keys and values; `None`: not all is known.
     pub(crate) fn size(&self) -> (Option<u64>, u64) {
         let (mut keys, mut bytes, mut sure) = (0, 0, true);
         self.keys.each(|entry| {

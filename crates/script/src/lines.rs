@@ -48,7 +48,7 @@ impl DataText {
         Ok(text)
     }
 
-    /// Number of lines with something on them.
+    /// Returns the number of lines with something on them.
     pub(crate) fn records(&self) -> usize {
         self.records.as_ref().map_or(self.len(), Vec::len)
     }
@@ -67,12 +67,12 @@ impl DataText {
         self.ends.push(self.bytes.len());
     }
 
-    /// Number of lines.
+    /// Returns the number of lines.
     pub(crate) fn len(&self) -> usize {
         self.ends.len()
     }
 
-    /// Bytes of all lines.
+    /// Returns the number of bytes of all lines.
     pub(crate) fn bytes(&self) -> usize {
         self.bytes.len()
     }

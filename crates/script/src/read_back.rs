@@ -19,7 +19,7 @@ pub(crate) enum Item {
 }
 
 impl Item {
-    /// Everything that was ever written, also what was deleted since.
+    /// Returns everything that was ever written, also what was deleted since.
     pub(crate) fn all(standing: &TrialState) -> Vec<Item> {
         let values = standing.ledger.keys(Which::Ever).into_iter().map(Item::Value);
         let counters = standing.counters.keys().into_iter().map(Item::Counter);

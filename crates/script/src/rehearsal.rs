@@ -22,7 +22,7 @@ pub(crate) fn out_of_range(surroundings: &Surroundings, survey: &Survey, sharing
     rehearsed(surroundings, survey, sharing, 1, COUNTED).out_of_range()
 }
 
-/// Operations of the first unit of one client in the first timed phase, as far as the script comes; `None`: it has none.
+/// Returns the number of operations of the first unit of one client in the first timed phase, as far as the script comes; `None`: it has none.
 pub(crate) fn unit_operations(surroundings: &Surroundings, survey: &Survey, sharing: Sharing) -> Option<u64> {
     let trial = trial(surroundings, survey, sharing, 1);
     for (number, phase) in trial.phases().iter().enumerate() {

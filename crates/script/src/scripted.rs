@@ -17,7 +17,7 @@ const UNITS: &str = "20000";
 /// The most of anything kvtrial sets: 30 years of seconds.
 const MOST: f64 = 1e9;
 
-/// Parameters kvtrial gives every script.
+/// Returns the parameters that kvtrial gives every script.
 pub(crate) fn own_params(survey: &Survey) -> Vec<Declared> {
     let own = |name: &str, default: &str, help: &str| Declared {
         name: name.into(),

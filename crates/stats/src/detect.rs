@@ -113,8 +113,8 @@ impl Detection {
         Some(Detectable::Ratio(shift.max(0.0).exp()))
     }
 
-    /// Trials each group needs so that a true ratio (1.05 or 1 / 1.05: 5 %) is found as surely as asked, given the spread of
-    /// these trials. Never below [`FEWEST_TRIALS`].
+    /// Returns how many trials each group needs so that a true ratio (1.05 or 1 / 1.05: 5 %) is found as surely as asked, given the spread of these
+    /// trials. Never below [`FEWEST_TRIALS`].
     ///
     /// Method and invariants as [`Detection::smallest`]. Cost: a simulation for each of about 15 numbers of trials; 10 to 500 ms.
     ///

@@ -10,8 +10,8 @@ pub(crate) fn sorted(samples: &[f64]) -> Option<Vec<f64>> {
     Some(sorted)
 }
 
-/// The quantile of sorted, non-empty samples: linear interpolation between order statistics, type 7 of Hyndman & Fan,
-/// *Sample Quantiles in Statistical Packages*, The American Statistician 50 (1996), the default of R and NumPy.
+/// Returns the quantile of sorted, non-empty samples: linear interpolation between order statistics, type 7 of Hyndman & Fan, *Sample
+/// Quantiles in Statistical Packages*, The American Statistician 50 (1996), the default of R and NumPy.
 pub(crate) fn quantile_of_sorted(sorted: &[f64], probability: f64) -> f64 {
     let position = probability.clamp(0.0, 1.0) * (sorted.len() - 1) as f64;
     let below = position.floor() as usize;

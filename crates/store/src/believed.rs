@@ -9,7 +9,7 @@ const MOST_BYTES: u64 = (1 << 31) - 1;
 /// For headers, words of refusal, and the small replies of large batches.
 const ROOM_BYTES: u64 = 1 << 20;
 
-/// Bytes a reply may take on the wire, by its bytes of keys and values: protocols escape, announce and repeat.
+/// Returns the number of bytes a reply may take on the wire, by its bytes of keys and values: protocols escape, announce and repeat.
 ///
 /// ```
 /// # use kvtrial_store::believed::wire_bytes;

@@ -107,12 +107,12 @@ impl Wiring {
         }
     }
 
-    /// Slots of the session.
+    /// Returns the number of slots of the session.
     pub fn slots(self) -> u32 {
         self.plan.slots()
     }
 
-    /// Slots of the connection that has most of them.
+    /// Returns the number of slots of the connection that has most of them.
     pub(crate) fn most_slots(self) -> u32 {
         self.plan.clients.div_ceil(self.count().max(1)) * self.plan.pipeline.max(1)
     }

@@ -70,7 +70,7 @@ impl StoreError {
         StoreError::asking(what, advised_at_greeting(&problem.to_string()))
     }
 
-    /// An error of what was asked of a server that is connected.
+    /// Returns an error of what was asked of a server that is connected.
     pub(crate) fn asking(what: impl ToString, problem: String) -> StoreError {
         StoreError::Open { what: visible(&what.to_string()).into_owned(), problem: advised(&visible(&problem)) }
     }

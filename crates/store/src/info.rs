@@ -135,8 +135,8 @@ impl StoreInfo {
         }
     }
 
-    /// Options of a spec that the store does not show in effect, in words: a setting that did nothing must not be measured as if it
-    /// did.
+    /// Returns the options of a spec that the store does not show in effect, in words: a setting that did nothing must not be measured as if
+    /// it did.
     pub fn not_in_effect(&self, spec: &Spec, config: &BTreeMap<String, String>) -> Vec<String> {
         let asked = self.options.iter().filter_map(|option| Some((option, spec.options.get(option.name)?)));
         asked.filter_map(|(option, value)| option.not_in_effect(value, config)).collect()

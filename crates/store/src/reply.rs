@@ -151,7 +151,7 @@ pub struct Rows<'a> {
 }
 
 impl<'a> Rows<'a> {
-    /// Number of rows.
+    /// Returns the number of rows.
     pub fn len(&self) -> usize {
         self.buffer.ends.len()
     }
@@ -161,7 +161,7 @@ impl<'a> Rows<'a> {
         self.len() == 0
     }
 
-    /// Bytes of all keys and values.
+    /// Returns the number of bytes of all keys and values.
     pub fn bytes_len(&self) -> usize {
         self.buffer.bytes.len()
     }
@@ -174,7 +174,7 @@ impl<'a> Rows<'a> {
         Some((bytes(start, key_end), bytes(key_end, value_end)))
     }
 
-    /// Keys and values in order.
+    /// Returns keys and values in order.
     pub fn iter(&self) -> impl Iterator<Item = (&'a [u8], &'a [u8])> + use<'a> {
         let buffer = self.buffer;
         let mut start = 0;

@@ -99,7 +99,7 @@ pub trait SetKeeper: Send {
         visit: &mut dyn FnMut(u64),
     ) -> Result<(), StoreError>;
 
-    /// Bytes the sets take with all that belongs to them (an index of ids), when it is known.
+    /// Returns the number of bytes the sets take with all that belongs to them (an index of ids), when it is known.
     ///
     /// # Errors
     /// In the store's words.

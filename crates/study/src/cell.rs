@@ -180,7 +180,7 @@ impl Cell {
         self.transport.or_else(|| archived::layer_and_transport(self).1)
     }
 
-    /// Records the job leaves in the store, as far as its input says. Earlier builds did not record it.
+    /// Returns the number of records the job leaves in the store, as far as its input says. Earlier builds did not record it.
     pub fn records(&self) -> Option<u64> {
         self.records.or_else(|| archived::records(self))
     }
@@ -209,7 +209,7 @@ impl Cell {
         Some(self.durability_source.unwrap_or_else(of_old))
     }
 
-    /// Trials that count, in the order they ran.
+    /// Returns the trials that count, in the order they ran.
     pub fn counted(&self) -> impl Iterator<Item = &TrialRecord> {
         self.trials.iter().filter(|trial| !trial.warmup)
     }

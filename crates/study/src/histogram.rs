@@ -140,7 +140,7 @@ impl Histogram {
         )
     }
 
-    /// Number of latencies counted.
+    /// Returns the number of latencies counted.
     pub fn n(&self) -> u64 {
         self.n
     }

@@ -64,7 +64,7 @@ impl LatencySummary {
         })
     }
 
-    /// Operations timed, answered or not.
+    /// Returns the number of operations timed, answered or not.
     pub fn asked_n(&self) -> u64 {
         self.n.saturating_add(self.failed)
     }
@@ -74,7 +74,7 @@ impl LatencySummary {
         (self.asked_n() > 0).then(|| self.failed as f64 / self.asked_n() as f64)
     }
 
-    /// The same of what was answered alone.
+    /// Returns the summary of the answered operations alone.
     pub fn answered(&self) -> LatencySummary {
         LatencySummary { failed: 0, asked: None, ..*self }
     }

@@ -35,7 +35,7 @@ impl Figure {
         }
     }
 
-    /// The metric it is.
+    /// Returns the metric of the figure.
     pub(crate) fn metric(self) -> Metric {
         match self {
             Figure::Time => Metric::Makespan,

@@ -181,7 +181,7 @@ fn longer(cells: &[&Cell]) -> String {
     }
 }
 
-/// Requests sent again by adapters, one sentence per store.
+/// Returns a sentence per store on the requests that its adapter sent again.
 pub(crate) fn resent<'a>(cells: &'a [&Cell]) -> impl Iterator<Item = String> + 'a {
     cells.iter().filter(|cell| cell.resent > 0).map(|cell| {
         let requests = if cell.resent == 1 { "1 request".into() } else { format!("{} requests", units::whole(cell.resent)) };

@@ -31,7 +31,7 @@ pub fn sentences(searches: &[RateSearch]) -> Vec<String> {
     best.chain(searches.iter().map(sentence)).collect()
 }
 
-/// The store with what is varied, for people: `redis clients=16`.
+/// Returns the store with what is varied, for people: `redis clients=16`.
 pub fn label(search: &RateSearch) -> String {
     [vec![search.store.clone()], setting(search)].concat().join(" ")
 }

@@ -86,7 +86,7 @@ impl SetFigures<'_> {
         self.cell.by_phase.iter().find(|phase| phase.name == name)?.elapsed_s.map(|elapsed| elapsed.value)
     }
 
-    /// Bytes per id with a digit behind the point where they are few.
+    /// Returns the bytes per id with a digit behind the point where they are few.
     pub fn bytes_text(&self) -> Option<String> {
         self.bytes_per_id.map(|bytes| match bytes {
             0.0..1.0 => format!("{bytes:.2}"),

@@ -117,7 +117,7 @@ pub fn effort(tune: &Tune) -> String {
     )
 }
 
-/// Keys none of whose values differs measurably from the default, with where their effect lies.
+/// Returns a sentence on the keys none of whose values differs measurably from the default, with where their effect lies.
 pub fn no_effect(tune: &Tune) -> Option<String> {
     let known: Vec<(&TuneEffect, Quantity)> =
         tune.effects.iter().filter_map(|effect| Some((effect, effect.ratio?))).collect();

@@ -26,7 +26,7 @@ const MOST_PLAN_BYTES: u64 = 1 << 20;
 /// How long a step of a search for a rate lasts, unless the command says otherwise.
 const STEP_SECONDS: f64 = 5.0;
 
-/// Everything the study needs, checked; nothing is started or written.
+/// Returns the plan with everything the study needs, checked; nothing is started or written.
 pub fn plan(arguments: &RunArguments) -> Result<Plan, CommandFailure> {
     let job = target::job(&arguments.job)?;
     let stores = planned_stores(arguments)?;

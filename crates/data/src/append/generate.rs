@@ -105,12 +105,12 @@ impl Generator {
         generator
     }
 
-    /// Number of events.
+    /// Returns the number of events.
     pub fn events(&self) -> u64 {
         self.events
     }
 
-    /// Number of keys.
+    /// Returns the number of keys.
     pub fn keys(&self) -> u64 {
         self.keys
     }

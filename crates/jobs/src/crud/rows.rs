@@ -76,7 +76,7 @@ pub fn decimal(row: u64) -> Decimal {
     }
 }
 
-/// The row these bytes are the value of, with that mark behind its number.
+/// Returns the row these bytes are the value of, with that mark behind its number.
 pub fn row_of(value: &[u8], mark: &[u8]) -> Option<u64> {
     let digits = value.strip_suffix(mark).filter(|digits| digits.len() <= MOST_DIGITS)?;
     let row = std::str::from_utf8(digits).ok()?.parse().ok()?;

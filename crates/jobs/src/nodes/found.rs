@@ -71,7 +71,7 @@ impl<'a> Found<'a> {
     }
 }
 
-/// Standard deviation over mean, of this many nodes; those beside them have no keys.
+/// Returns the standard deviation over mean, of this many nodes; those beside them have no keys.
 pub(super) fn variation(keys: &[u64], nodes: usize) -> f64 {
     let nodes = nodes.max(1) as f64;
     let mean = keys.iter().sum::<u64>() as f64 / nodes;

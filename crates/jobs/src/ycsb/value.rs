@@ -40,8 +40,8 @@ pub enum Flaw {
 }
 
 impl Values {
-    /// Values of `size` bytes (at least [`MIN_BYTES`]); another seed makes other values, so that leftovers of another
-    /// run are noticed.
+    /// Makes values of `size` bytes (at least [`MIN_BYTES`]); another seed makes other values, so that leftovers of another run are
+    /// noticed.
     pub fn new(size: usize, seed: u64) -> Values {
         let size = size.max(MIN_BYTES);
         let mut rng = WyRand::new(seed, 0x7A1);
@@ -53,7 +53,7 @@ impl Values {
         Values { pool, size, salt: mix(seed) }
     }
 
-    /// Bytes of every value.
+    /// Returns the number of bytes of every value.
     pub fn size(&self) -> usize {
         self.size
     }

@@ -168,7 +168,7 @@ pub enum RunLength {
 }
 
 impl RunLength {
-    /// Number of the operation that is the first not done; a run by time alone has no such number.
+    /// Returns the number of the operation that is the first not done; a run by time alone has no such number.
     pub fn last(&self) -> u64 {
         match self {
             RunLength::Operations(operations) => *operations,
@@ -299,7 +299,7 @@ impl Workload {
         })
     }
 
-    /// Keys the run will insert, when that is known before.
+    /// Returns the number of keys the run will insert, when that is known before.
     pub fn inserts(&self) -> Option<u64> {
         match self.end {
             RunLength::Operations(operations) => Some(self.mix.count(Kind::Insert, operations)),
@@ -308,7 +308,7 @@ impl Workload {
         }
     }
 
-    /// Requests the run will send, when that is known before.
+    /// Returns the number of requests the run will send, when that is known before.
     pub fn requests(&self) -> Option<u64> {
         match self.end {
             RunLength::Operations(operations) => Some(operations + self.mix.count(Kind::ReadModifyWrite, operations)),

@@ -93,7 +93,7 @@ impl KeyMap {
         }
     }
 
-    /// Nodes beside those, which only know where keys are.
+    /// Returns the number of nodes beside those, which only know where keys are.
     pub fn lookup_nodes(&self) -> usize {
         match &self.scheme {
             Scheme::Placed(_) => 0,

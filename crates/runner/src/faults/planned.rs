@@ -45,7 +45,7 @@ impl PlannedFault {
 }
 
 impl Act {
-    /// The node it is done to, from 1; `None`: it makes one.
+    /// Returns the node it is done to, from 1; `None`: it makes one.
     pub(super) fn node(self) -> Option<usize> {
         match self {
             Act::Kill(node) | Act::Stop(node) | Act::Restart(node) | Act::Freeze(node, _) => Some(node),

@@ -109,7 +109,7 @@ pub fn push_i64(out: &mut Vec<u8>, number: i64) {
     push_u64(out, number.unsigned_abs());
 }
 
-/// Digits [`push_i64`] writes, with the minus.
+/// Returns the number of digits [`push_i64`] writes, with the minus.
 #[inline]
 pub fn i64_len(number: i64) -> usize {
     usize::from(number < 0) + number.unsigned_abs().checked_ilog10().unwrap_or(0) as usize + 1

@@ -65,7 +65,7 @@ pub fn tell_apart(operands: &mut [Operand]) {
     }
 }
 
-/// Names of parameters in the operand's selector.
+/// Returns the names of parameters in the operand's selector.
 pub fn named(operand: &Operand) -> Vec<String> {
     let words = operand.selector.iter().flat_map(|selector| selector.split(','));
     words.filter_map(|word| word.split_once('=')).map(|(key, _)| key.trim().to_owned()).collect()
