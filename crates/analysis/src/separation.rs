@@ -53,7 +53,7 @@ impl Figures {
         Figures { samples, pairs }
     }
 
-    /// What the trials say of each pair, corrected for all of them.
+    /// Returns what the trials say of each pair, corrected for all of them.
     pub fn separations(&self) -> Vec<Option<Separation>> {
         let groups: Vec<TrialFigures<'_>> =
             self.samples.iter().map(|(figures, step)| TrialFigures { figures, step: *step }).collect();

@@ -66,7 +66,7 @@ impl Barrier {
         self.changed.notify_all();
     }
 
-    /// What clients hear that waited for nothing.
+    /// Returns the end of a client that waited for another one which did not come.
     pub fn broken() -> Stop {
         Stop::keyless(ReasonKind::Deadline, "another client of this case did not get as far")
     }

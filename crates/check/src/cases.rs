@@ -33,7 +33,7 @@ pub struct Case {
 }
 
 impl Case {
-    /// A case of that name.
+    /// Makes a case of that name.
     pub fn new(
         name: impl Into<String>,
         needs: &'static [OperationKind],

@@ -11,7 +11,7 @@ pub fn of(key: &[u8], version: u64, len: usize) -> Vec<u8> {
     value
 }
 
-/// FNV-1a, 64 bits, with the mixing of splitmix64 at the end.
+/// Hashes bytes by FNV-1a, 64 bits, with the mixing of splitmix64 at the end.
 pub fn hash(bytes: &[u8]) -> u64 {
     let folded = bytes
         .iter()

@@ -145,7 +145,7 @@ impl Events {
         }
     }
 
-    /// The events from index `first` on, as many as `out` holds.
+    /// Fills `out` with the events from index `first` on.
     pub fn fill(&self, first: u64, out: &mut [Event]) {
         match &self.source {
             Source::Generated { generator, made } if made.is_empty() => generator.fill(first, out),
@@ -173,7 +173,7 @@ impl Events {
         }
     }
 
-    /// The whole value of key number `key` after all events, in `out` (cleared first). `scratch` is any vector, reused.
+    /// Writes the whole value of key number `key` after all events to `out` (cleared first). `scratch` is any vector, reused.
     pub fn value(&self, key: u64, scratch: &mut Vec<(u64, u64)>, out: &mut Vec<u8>) {
         out.clear();
         match &self.source {

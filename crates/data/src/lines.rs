@@ -68,7 +68,7 @@ impl Lines {
         Ok(Lines { source_name: source_name.into(), input, line: Vec::new(), number: 0 })
     }
 
-    /// What comes next, up to the size of a buffer, without taking it; empty at the end.
+    /// Returns the bytes that come next, up to the size of a buffer, without taking them; empty at the end.
     ///
     /// # Errors
     /// When the source cannot be read.
@@ -122,7 +122,7 @@ impl Lines {
     }
 }
 
-/// What is to be said of an input that cannot be read, or not to its end.
+/// Makes the error for an input that cannot be read, or not to its end.
 pub fn unreadable(source_name: &str, error: &io::Error) -> DataError {
     if error.kind() == io::ErrorKind::OutOfMemory {
         return DataError::whole(source_name, error.to_string(), "use a smaller file, or free some memory");

@@ -23,7 +23,7 @@ pub enum IdKind {
 }
 
 impl IdKind {
-    /// Id number `at` of all.
+    /// Returns id number `at` of all.
     #[inline]
     pub fn id(self, at: u64) -> u64 {
         match self {

@@ -68,7 +68,7 @@ impl Zipf {
         self.n
     }
 
-    /// The law over another number of ranks. Costs about 100 µs.
+    /// Changes the law to another number of ranks. Costs about 100 µs.
     pub fn resize(&mut self, n: u64) {
         self.n = n.clamp(1, MAX_RANKS);
         self.masses.clear();

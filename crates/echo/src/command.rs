@@ -52,7 +52,7 @@ impl RequestWords {
         self.words.is_empty()
     }
 
-    /// Word `at` of the request last read from `input`; empty when there is none.
+    /// Returns word `at` of the request last read from `input`; empty when there is none.
     #[inline]
     pub fn word<'a>(&self, input: &'a [u8], at: usize) -> &'a [u8] {
         self.words.get(at).map_or(&[], |&(start, end)| &input[start..end])

@@ -50,7 +50,7 @@ pub enum Life {
 }
 
 impl Life {
-    /// Its program's process; `None` when it was taken down.
+    /// Returns the process of the node's program; `None` when it was taken down.
     pub fn pid(self) -> Option<Pid> {
         match self {
             Life::Runs(pid) | Life::Frozen(pid) => Some(pid),
@@ -60,7 +60,7 @@ impl Life {
 }
 
 impl Running {
-    /// What it has used in all its lives.
+    /// Returns the resources the node has used in all its lives.
     pub fn usage(&self) -> ServerUse {
         let now = self.life.pid().map_or_else(ServerUse::default, |pid| tree::usage(&of(pid)));
         ServerUse {

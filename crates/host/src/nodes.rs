@@ -154,7 +154,7 @@ impl Nodes {
         self.await_ready(name)
     }
 
-    /// The same, without waiting for it.
+    /// Starts a node as [`restart`](Nodes::restart) does, without waiting for it.
     ///
     /// # Errors
     /// It runs, or its program cannot be started.

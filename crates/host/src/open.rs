@@ -278,15 +278,15 @@ impl Installation {
         self.location.endpoints().first()
     }
 
-    /// A process that works on the files of a private directory: should the directory be removed, it is killed first. Its id must
-    /// be its own until [`leave`](Installation::leave).
+    /// Notes a process that works on the files of a private directory: should the directory be removed, the process is killed first. Its
+    /// id must be its own until [`leave`](Installation::leave).
     pub fn enter(&self, pid: i32) {
         if let Behind::Directory(lease) = &self.behind {
             lease.adopt(pid);
         }
     }
 
-    /// The process that entered has ended.
+    /// Notes that the process that entered has ended.
     pub fn leave(&self, pid: i32) {
         if let Behind::Directory(lease) = &self.behind {
             lease.disown(pid);
@@ -327,7 +327,7 @@ impl Installation {
         Spec { target: Target::Path(directory.to_owned()), ..self.spec.clone() }.to_string()
     }
 
-    /// The same where nothing of the server is wanted any more: it is neither asked to end nor waited for.
+    /// Closes the installation where nothing of the server is wanted any more: the server is neither asked to end nor waited for.
     ///
     /// # Errors
     /// What could not be removed.

@@ -71,7 +71,7 @@ impl Ports {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).truncate(kept);
     }
 
-    /// Those handed out so far.
+    /// Returns the ports handed out so far.
     pub fn given(&self) -> Vec<u16> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).iter().map(|reserved| reserved.port).collect()
     }

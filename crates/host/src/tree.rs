@@ -218,7 +218,7 @@ fn clock_s(pid: Pid) -> Option<f64> {
     (result == 0).then_some(time.tv_sec as f64 + time.tv_nsec as f64 / 1e9)
 }
 
-/// Clock ticks of `/proc` in seconds.
+/// Converts clock ticks of `/proc` to seconds.
 pub fn ticks_s(ticks: u64) -> f64 {
     // SAFETY: sysconf touches no memory.
     let ticks_per_s = unsafe { libc::sysconf(libc::_SC_CLK_TCK) }.max(1);

@@ -20,7 +20,7 @@ impl Watched {
         Watched { pid, address }
     }
 
-    /// Its process, as far as was seen.
+    /// Returns the process, as far as it was seen.
     pub fn pid(&self) -> Pid {
         self.pid
     }

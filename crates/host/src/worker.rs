@@ -42,12 +42,12 @@ impl ForkServer {
         Ok(ForkServer { pid, words, ends: Some(channel::ends(ours)) })
     }
 
-    /// To it, or to the worker that is at work.
+    /// Returns the sender to the fork server, or to the worker that is at work.
     pub fn sender(&self) -> Option<&Sender> {
         self.ends.as_ref().map(|ends| &ends.0)
     }
 
-    /// From it, or from the worker that is at work.
+    /// Returns the receiver from the fork server, or from the worker that is at work.
     pub fn receiver(&mut self) -> Option<&mut Receiver> {
         self.ends.as_mut().map(|ends| &mut ends.1)
     }

@@ -59,7 +59,7 @@ impl<'a> Books<'a> {
         self.offences.add(offence);
     }
 
-    /// What the histograms have gained belongs to the interval under way.
+    /// Adds what the histograms have gained to the interval under way.
     pub fn close(&mut self) {
         self.series.take_counts(&self.histograms, self.live);
     }

@@ -272,7 +272,7 @@ pub trait Worker {
     /// Returns the slot's next step. Called when the slot is idle. Under open loop it is called when the operation is due.
     fn next(&mut self, slot: Slot) -> Step<'_>;
 
-    /// The reply to the slot's operation. Checks it.
+    /// Takes the reply to the slot's operation, and checks it.
     ///
     /// # Errors
     /// What is wrong with it; the engine counts it and goes on. A [`Reply::Failed`] is always an offence

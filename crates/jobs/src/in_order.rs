@@ -74,7 +74,7 @@ impl<I: Copy> InOrder<I> {
         }
     }
 
-    /// What an idle slot does next: of the stream `next`, which gives keys and items. `None`: there is no more for it.
+    /// Returns the next work of an idle slot: of the stream `next`, which gives keys and items. `None`: there is no more for it.
     #[inline]
     pub fn take(&mut self, slot: Slot, mut next: impl FnMut() -> Option<(u64, I)>) -> Option<I> {
         if self.places.len() == 1 {
@@ -138,7 +138,7 @@ impl<I: Copy> InOrder<I> {
         chain.last = added;
     }
 
-    /// The slot's item is done, well or badly. Nothing, when it had none of here.
+    /// Notes that the slot's item is done, well or badly. Does nothing when the slot had none from here.
     #[inline]
     pub fn done(&mut self, slot: Slot) {
         let place = &mut self.places[slot as usize];

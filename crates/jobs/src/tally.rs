@@ -53,13 +53,13 @@ impl Answers {
         self.tally.add(counter, number);
     }
 
-    /// The answer added last was an offence by itself.
+    /// Notes that the answer added last was an offence by itself.
     #[cold]
     pub fn offends(&mut self) {
         self.offences += 1;
     }
 
-    /// An increment failed.
+    /// Notes that an increment failed.
     #[cold]
     pub fn fails(&mut self) {
         self.failed = true;

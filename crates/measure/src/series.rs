@@ -96,7 +96,7 @@ impl Series {
         }
     }
 
-    /// What the histograms have gained since the last look belongs to the current interval.
+    /// Adds what the histograms have gained since the last look to the current interval.
     pub fn take_counts(&mut self, histograms: &Histograms, live: &Live) {
         let mut total = [0; BUCKETS];
         histograms.response.iter().for_each(|histogram| add_coarse(histogram, &mut total));

@@ -8,7 +8,7 @@ use study::{Cell, Durability, DurabilitySource, Left, TrialRecord};
 
 /// Hears what happens while a study runs. Called between trials and 10 times per second within one; never on the timed threads.
 pub trait Observer {
-    /// A trial begins: the one with this number of those that are run now, `total` as far as it can be told; 0 where a search cannot.
+    /// Hears that a trial begins: the one with this number of those that are run now, `total` where that is known; 0 in a search.
     fn trial_started(&mut self, order: u32, total: u32, store: &str, warmup: bool);
 
     /// Hears the progress of a phase.
@@ -51,7 +51,7 @@ pub trait Observer {
         let _ = (cell, error);
     }
 
-    /// A trial is over; `about` is what is known of the store by now.
+    /// Takes a finished trial; `about` is what is known of the store by now.
     ///
     /// # Errors
     /// When the trial could not be recorded; the study then stops.

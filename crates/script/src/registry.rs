@@ -39,7 +39,7 @@ pub fn address(info: &JobInfo) -> String {
     known(info.name).map_or_else(|| info.name.to_owned(), |known| known.source.path.display().to_string())
 }
 
-/// Settings with which a script that is repeated many times is repeated a few.
+/// Returns settings with which a script that is repeated many times is repeated a few.
 pub fn short(info: &JobInfo) -> Vec<(String, String)> {
     match known(info.name) {
         Some(known) if known.survey.bench => vec![("units".into(), "100".into())],

@@ -13,7 +13,7 @@ const SHARDS: usize = 64;
 pub(crate) trait Keyed {
     /// Returns a new one.
     fn named(key: &[u8]) -> Self;
-    /// Its key.
+    /// Returns the key.
     fn key(&self) -> &[u8];
 }
 

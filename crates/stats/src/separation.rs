@@ -106,7 +106,7 @@ impl Centre {
         (n - 2 * Self::set_aside(n)) as f64 - 1.0
     }
 
-    /// Of logarithms in ascending order, at least [`FEWEST_TRIALS`].
+    /// Makes the centre of logarithms in ascending order, at least [`FEWEST_TRIALS`].
     pub fn of_sorted(logs: &[f64]) -> Centre {
         let n = logs.len();
         let aside = Self::set_aside(n);

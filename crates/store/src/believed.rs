@@ -20,7 +20,7 @@ pub fn wire_bytes(largest_reply_bytes: u64) -> usize {
     largest_reply_bytes.saturating_mul(2).saturating_add(ROOM_BYTES).min(MOST_BYTES) as usize
 }
 
-/// What is said of a reply that is larger.
+/// Returns the words for a reply that is larger.
 pub fn too_large(reply_bytes: impl std::fmt::Display, most_bytes: usize) -> String {
     format!("announces a reply of {reply_bytes} bytes, more than the {most_bytes} it can have here")
 }

@@ -47,11 +47,11 @@ pub enum Until {
 
 /// Receives replies from a poll.
 pub trait Sink {
-    /// Bytes have just arrived; the replies that follow until the next call all arrived now. Bridges call it before each
-    /// batch of replies, so that one clock read serves them all.
+    /// Says that bytes have just arrived; the replies that follow until the next call all arrived now. Bridges call this before each batch
+    /// of replies, so that one clock read serves them all.
     fn arrived(&mut self);
 
-    /// The reply to the operation in flight on `slot`.
+    /// Takes the reply to the operation in flight on `slot`.
     fn reply(&mut self, slot: Slot, reply: &Reply<'_>);
 }
 

@@ -29,7 +29,7 @@ impl FieldPath {
         &self.0
     }
 
-    /// As SQL/JSON has it: `$."origin"."iata"`.
+    /// Writes the path as SQL/JSON has it: `$."origin"."iata"`.
     pub fn sql_json(&self) -> String {
         self.0.iter().fold("$".to_owned(), |path, name| path + ".\"" + name + "\"")
     }

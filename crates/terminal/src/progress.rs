@@ -136,14 +136,15 @@ impl ProgressView {
         }
     }
 
-    /// A trial that was finished before, in a study that is resumed.
+    /// Takes a trial that was finished before, in a study that is resumed.
     pub fn known(&mut self, cell: &str, trial: &TrialRecord) {
         *self.planned.entry(cell.to_owned()).or_default() += 1;
         self.left.finished(cell, Duration::from_secs_f64(trial.makespan_s.max(0.0)));
         self.count(cell, trial);
     }
 
-    /// A phase of trial `order` of `total` begins; 0 where nobody can tell how many there will be. Called again for the next phase of the same trial.
+    /// Notes that a phase of trial `order` of `total` begins; 0 where nobody can tell how many there will be. Called again for the next
+    /// phase of the same trial.
     pub fn trial_started(&mut self, order: u32, total: u32, store: &str, phase: &str) {
         if self.trial.0 != order {
             self.begun = Instant::now();
@@ -166,7 +167,7 @@ impl ProgressView {
         self.draw(moment);
     }
 
-    /// The trial is over.
+    /// Notes that the trial is over.
     pub fn trial_finished(&mut self, trial: &TrialRecord) {
         let store = std::mem::take(&mut self.store);
         self.left.finished(&store, self.begun.elapsed());
@@ -180,7 +181,7 @@ impl ProgressView {
         self.store = store;
     }
 
-    /// A line above the view, on standard error; written also when there is no view.
+    /// Writes a line above the view, on standard error; written also when there is no view.
     pub fn note(&self, line: &str) {
         // Standard error is closed: nobody wants to know.
         if self.lines.is_hidden() || self.lines.println(line).is_err() {

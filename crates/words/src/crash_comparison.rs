@@ -74,7 +74,7 @@ fn broken(side: &CrashSide) -> String {
     format!("{} of {} crashes{share}", side.broken, side.cuts)
 }
 
-/// What a test says, and how many crashes would say more.
+/// Returns what a test shows, and how many crashes would show more.
 pub fn tested(test: &CrashTest) -> String {
     let p = p(test.p_holm);
     match test.cuts_needed {

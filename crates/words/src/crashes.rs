@@ -187,7 +187,7 @@ pub fn notes(case: &CrashCase) -> Vec<String> {
     notes
 }
 
-/// What the cuts of a promise that was kept cannot rule out, a sentence for each number of cuts.
+/// Returns what the cuts of a kept promise cannot rule out, a sentence for each number of cuts.
 pub fn ruled_out(crash: &Crash) -> Vec<String> {
     let mut kept: Vec<(usize, f64)> =
         crash.cases.iter().filter_map(|case| Some((case.cuts.len(), case.not_ruled_out?))).collect();
@@ -203,7 +203,7 @@ pub fn ruled_out(crash: &Crash) -> Vec<String> {
     kept.into_iter().map(sentence).collect()
 }
 
-/// What this kind of crash does not show.
+/// Returns what this kind of crash does not show.
 pub fn beyond(means: CrashMeans) -> &'static str {
     match means {
         CrashMeans::Kill => {

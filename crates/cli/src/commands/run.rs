@@ -111,7 +111,7 @@ pub fn tell_left(study: &Study, out: &Path) {
 /// What is said of a study that was interrupted before its first trial was finished.
 pub const NOTHING_KEPT: &str = "Interrupted before a trial was finished: nothing was kept";
 
-/// The cells and the trials for spreadsheets.
+/// Writes the cells and the trials for spreadsheets.
 pub fn write_cells(out: &Path, study: &Study) -> Result<(), CommandFailure> {
     let cells = out.join("cells.csv");
     archive::replace_file(&cells, |file| file.write_all(archive::cells_csv(study).as_bytes()))

@@ -76,7 +76,7 @@ pub fn base(named: Option<&Path>) -> Result<PathBuf, CommandFailure> {
     Ok(path.to_owned())
 }
 
-/// The user's own directory of an embedded store, as [`base`].
+/// Checks the user's own directory of an embedded store, as [`base`] does.
 pub fn own_path(info: &StoreInfo, spec: &Spec) -> Result<(), CommandFailure> {
     match &spec.target {
         Target::Path(path) if info.class == Class::Embedded => fresh(&format!("-s {}:", info.name), path),

@@ -31,7 +31,7 @@ pub enum ProofFault {
 }
 
 impl ProofFault {
-    /// By its name in specs.
+    /// Returns the fault of this name in specs.
     pub fn of(name: &str) -> ProofFault {
         match name {
             "acknowledges-first" => ProofFault::AcknowledgesFirst,

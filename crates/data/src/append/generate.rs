@@ -132,8 +132,8 @@ impl Generator {
         }
     }
 
-    /// The events from index `first` on, as many as `out` holds: many times faster than one by one, because a round is done for
-    /// many events before the next, and its table stays in the nearest cache.
+    /// Fills `out` with the events from index `first` on: many times faster than one by one, because a round is done for many events
+    /// before the next, and its table stays in the nearest cache.
     pub fn fill(&self, first: u64, out: &mut [Event]) {
         let mut positions = [0; BLOCK];
         let mut beyond = [0; BLOCK];

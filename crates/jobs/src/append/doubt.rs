@@ -37,7 +37,7 @@ pub enum AppendsFound {
 }
 
 impl KeyDoubt {
-    /// The append of this record failed; `value`: rewriting, the whole value.
+    /// Notes that the append of this record failed; `value`: for rewriting, the whole value.
     #[cold]
     pub fn fails(&mut self, record: EventRecord, value: Option<&[u8]>) {
         self.failed.push(record);
@@ -45,7 +45,7 @@ impl KeyDoubt {
         self.values.extend(value.map(<[u8]>::to_vec));
     }
 
-    /// The append of this record was never sent.
+    /// Notes that the append of this record was never sent.
     #[cold]
     pub fn skips(&mut self, record: EventRecord) {
         self.unsent.push(record);
@@ -61,8 +61,8 @@ impl KeyDoubt {
         allows
     }
 
-    /// Rewriting: this value was read before the append of `right`'s last record, of which all but the last were sent before. Where it is that of
-    /// a put that failed, what is not in it was written over by it.
+    /// Notes, for rewriting, that this value was read before the append of `right`'s last record, of which all but the last were sent
+    /// before. If the value is that of a put that failed, records that are not in it were overwritten by it.
     #[cold]
     pub fn reads(&mut self, value: &[u8], right: &[EventRecord]) {
         let Some(at) = self.values.iter().position(|known| known == value) else { return };

@@ -25,20 +25,20 @@ struct RowDoubt {
 }
 
 impl RowDoubts {
-    /// A write failed that would have made `after` of a row that was `before`, as far as nothing else failed.
+    /// Notes a failed write that would have made `after` of a row that was `before`, as far as nothing else failed.
     pub fn fails(&mut self, row: u64, before: RowState, after: RowState) {
         self.failed += 1;
         self.rows.entry(row).or_insert(RowDoubt { sure: before, maybe: Vec::new() }).maybe.push(after);
     }
 
-    /// A write was acknowledged.
+    /// Notes a write that was acknowledged.
     pub fn wrote(&mut self, row: u64, after: RowState) {
         if let Some(doubt) = self.rows.get_mut(&row) {
             doubt.sure = after;
         }
     }
 
-    /// The row was read; whether that is explained. From then on it is so.
+    /// Notes that the row was read; returns whether its state is explained. From then on the row has that state.
     pub fn explains(&mut self, row: u64, found: RowState) -> bool {
         let Some(doubt) = self.rows.get_mut(&row) else { return false };
         if doubt.sure == found {

@@ -22,14 +22,14 @@ impl RowsDone {
         }
     }
 
-    /// A phase begins.
+    /// Notes that a phase begins.
     pub fn begins(&self, stage: Stage) {
         if stage.verifies().is_none() {
             self.writes.store(stage as u8, Ordering::Release);
         }
     }
 
-    /// A phase ended before its time, and no other write follows; of one that writes, these rows are as they were before it.
+    /// Notes that a phase ended before its time, and no other write follows; if the phase writes, these rows are as they were before it.
     #[cold]
     pub fn leaves_off(&self, stage: Stage, unreached: impl Iterator<Item = u64>) {
         self.left_off.store(true, Ordering::Release);

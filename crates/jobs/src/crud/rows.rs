@@ -25,7 +25,7 @@ pub struct Decimal {
 }
 
 impl Decimal {
-    /// Its digits.
+    /// Returns the digits.
     #[inline]
     pub fn as_bytes(&self) -> &[u8] {
         &self.digits[usize::from(self.start)..]

@@ -37,7 +37,7 @@ impl CounterOwner {
         ((((mix(self.0) >> 24) & 0xffff_ffff) * summarizers as u64) >> 32) as usize
     }
 
-    /// Its number, and whether it is a month.
+    /// Returns the number of the month or customer, and whether it is a month.
     pub fn parts(self) -> (u64, bool) {
         (self.0 & !MONTH, self.0 & MONTH != 0)
     }
@@ -94,7 +94,7 @@ impl Portion {
         (self.bits & QUANTITY != 0).then_some(self.quantity)
     }
 
-    /// Their price.
+    /// Returns the price in cents.
     #[inline]
     pub fn cents(self) -> Option<u32> {
         (self.bits & CENTS != 0).then_some(self.cents)

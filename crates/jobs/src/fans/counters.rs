@@ -47,7 +47,8 @@ pub fn counter_name(input: &Input, counter: u64) -> String {
     }
 }
 
-/// What all increments must answer but those of which each answer is known by itself: each counter every number from 1 on.
+/// Returns the answers that all increments must give together: each counter every number from 1 on; without those increments whose answers
+/// are known one by one.
 pub fn right_answers(input: &Input, policy: Policy) -> Tally {
     let (mut answers, mut partners) = (Tally::default(), input.partners());
     for page in 0..input.set.pages.len() as u32 {

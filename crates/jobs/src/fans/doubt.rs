@@ -37,20 +37,20 @@ pub struct AtLeast {
 }
 
 impl PageDoubt {
-    /// The put of a mention with this many partners failed; it would have left a record of this fingerprint and as many fans.
+    /// Notes that the put of a mention with this many partners failed; it would have left a record of this fingerprint and as many fans.
     pub fn fails(&mut self, partners: u64, record: Option<(u64, u32)>) {
         self.failed += 1;
         self.pairs += partners;
         self.prints.extend(record);
     }
 
-    /// A mention with this many partners was not put.
+    /// Notes that a mention with this many partners was not put.
     pub fn skips(&mut self, partners: u64) {
         self.unsent += 1;
         self.pairs += partners;
     }
 
-    /// These mentions were never reached, which have as many partners.
+    /// Notes that these mentions, with as many partners, were never reached.
     pub fn leaves_out(&mut self, mentions: u32, partners: u64) {
         self.left_out += mentions;
         self.pairs += partners;

@@ -55,7 +55,7 @@ impl Variant {
     }
 }
 
-/// Operations this combination needs and the store lacks, as an error that says what to set instead.
+/// Checks that the store has the operations this combination needs; else says what to set instead.
 ///
 /// # Errors
 /// When the store lacks one.

@@ -39,13 +39,13 @@ pub struct Found {
 }
 
 impl Found {
-    /// A value that is right.
+    /// Counts a value that is right.
     pub fn right(&mut self, value: &[u8]) {
         self.items += 1;
         self.bytes += value.len() as u64;
     }
 
-    /// A value that is not; `None`: missing.
+    /// Counts a value that is wrong; `None`: missing.
     pub fn wrong(&mut self, number: u64, value: Option<&[u8]>) {
         self.items += 1;
         self.bytes += value.map_or(0, <[u8]>::len) as u64;

@@ -161,19 +161,19 @@ impl Ledger {
         &chunk[at % CHUNK]
     }
 
-    /// Ids given out so far: those below exist or are being inserted.
+    /// Returns the number of ids given out so far: those below exist or are being inserted.
     #[inline]
     pub fn ids(&self) -> u64 {
         self.ids.load(Ordering::Relaxed)
     }
 
-    /// All ids below have been written to an end: they may be drawn, and a scan sent now must show them.
+    /// Returns the border below which all ids have been written to an end: they may be drawn, and a scan sent now must show them.
     #[inline]
     pub fn settled(&self) -> u64 {
         self.settled.load(Ordering::Acquire)
     }
 
-    /// The first write of a new id has ended: moves the border of settled ids as far as it goes.
+    /// Moves the border of settled ids as far as it goes, after the first write of a new id has ended.
     pub fn settle(&self) {
         let mut border = self.settled();
         while border < self.ids() {
@@ -240,7 +240,7 @@ impl Ledger {
         writes.write()
     }
 
-    /// A write of this slot was acknowledged.
+    /// Notes that a write of this slot was acknowledged.
     #[inline]
     pub fn end_write(&self, id: u64, slot: Slot, write: Write) {
         let entry = self.entry(id);

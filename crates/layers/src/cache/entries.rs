@@ -191,14 +191,14 @@ impl State {
         }
     }
 
-    /// Somebody has to ask the store for a key.
+    /// Notes that a client has to ask the store for a key.
     pub fn fetch(&mut self, key: &[u8]) {
         let (key, mut entry) = self.take_out(key);
         entry.fetching += 1;
         self.put_back(key, entry);
     }
 
-    /// What the store has, unless something newer is known.
+    /// Takes the value that the store has, unless something newer is known.
     pub fn learn(&mut self, key: &[u8], found: Option<&[u8]>) {
         let (key, mut entry) = self.take_out(key);
         if let EntryContent::Unknown = entry.content {
@@ -207,7 +207,7 @@ impl State {
         self.put_back(key, entry);
     }
 
-    /// Somebody has asked the store, or never will.
+    /// Notes that the client has asked the store, or never will.
     pub fn fetch_ended(&mut self, key: &[u8]) {
         let (key, mut entry) = self.take_out(key);
         entry.fetching = entry.fetching.saturating_sub(1);
@@ -240,7 +240,7 @@ impl State {
         batch
     }
 
-    /// The store has what was to be written.
+    /// Notes that the store has these writes.
     pub fn stored(&mut self, write_back: &WriteBack) {
         let (key, mut entry) = self.take_out(&write_back.key);
         entry.stored = write_back.version;

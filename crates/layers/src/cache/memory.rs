@@ -73,7 +73,7 @@ impl Memory {
         reply
     }
 
-    /// An operation will never be told what its key has.
+    /// Notes that an operation will never learn what its key has.
     pub fn abandon(&self, key: &[u8]) {
         self.lock().fetch_ended(key);
     }
@@ -123,7 +123,7 @@ impl Memory {
         }
     }
 
-    /// The store has what was to be written.
+    /// Notes that the store has these writes.
     pub fn stored(&self, batch: &[WriteBack]) {
         let mut state = self.lock();
         for write_back in batch {
@@ -134,7 +134,7 @@ impl Memory {
         self.written.notify_all();
     }
 
-    /// The store refused: what was acknowledged is lost, so nothing is done any more.
+    /// Notes that the store refused: acknowledged writes are lost, so nothing is done any more.
     pub fn fail(&self, words: String) {
         self.lock().failed.get_or_insert(words);
         self.written.notify_all();

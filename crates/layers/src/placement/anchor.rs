@@ -31,7 +31,7 @@ impl Anchor {
         anchor
     }
 
-    /// A node leaves: its keys go to the others, and no other key moves.
+    /// Lets a node leave: its keys go to the others, and no other key moves.
     pub fn leave(&mut self, node: usize) {
         self.nodes -= 1;
         let last = self.w[self.nodes];

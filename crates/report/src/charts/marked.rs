@@ -24,7 +24,7 @@ impl MarkedStalls {
         stall.duration_s >= self.from_s
     }
 
-    /// What is marked, in words.
+    /// Returns the marks in words.
     pub fn words(&self) -> String {
         match self.all > MOST {
             true => format!("the {MOST} longest of {} stalls", self.all),

@@ -32,7 +32,7 @@ pub trait SettingTrials {
     /// The search ends.
     fn play(&mut self, setting: usize, round: usize) -> Result<Played, Self::Error>;
 
-    /// Time used so far.
+    /// Returns the time used so far.
     fn spent(&self) -> Duration;
 }
 

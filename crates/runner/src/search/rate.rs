@@ -217,7 +217,7 @@ fn around(low: f64, high: f64) -> [f64; EDGE] {
     std::array::from_fn(|at| tidy(centre * (width * (at as f64 / (EDGE - 1) as f64 - 0.5) * 2.0).exp()))
 }
 
-/// Three significant digits: rates are to be read.
+/// Rounds to three significant digits: rates are to be read.
 pub fn tidy(rate: f64) -> f64 {
     format!("{rate:.2e}").parse().unwrap_or(rate)
 }

@@ -88,7 +88,7 @@ impl Opening {
         matches!(self.stage, Stage::Thread(_)) || self.until <= Instant::now()
     }
 
-    /// When the attempt is to be looked at, should nothing happen before.
+    /// Returns when the attempt is to be looked at, should nothing happen before.
     pub fn look_at(&self) -> Instant {
         match self.stage {
             Stage::Thread(_) => self.until.min(Instant::now() + ASK_THREAD_EVERY),

@@ -342,7 +342,7 @@ impl Poller {
         }
     }
 
-    /// Report `index` of the last wait.
+    /// Returns report `index` of the last wait.
     #[inline]
     pub fn ready(&self, index: usize) -> Ready {
         let epoll::Event { flags, data } = self.events[index];

@@ -69,7 +69,7 @@ impl CrashView {
         }
     }
 
-    /// The next crash of a level begins; `case` is what was found so far.
+    /// Notes that the next crash of a level begins; `case` is what was found so far.
     pub fn begins(&mut self, name: &str, case: &CrashCase) {
         self.cut_begun = Instant::now();
         self.left.began(name, self.total.saturating_sub(self.made + 1));
@@ -93,7 +93,7 @@ impl CrashView {
         self.whole.set_message(parts.join(" · "));
     }
 
-    /// A crash of it was made; `case` has it.
+    /// Notes that a crash of the level was made; `case` has it.
     pub fn made(&mut self, name: &str, case: &CrashCase) {
         self.made += 1;
         self.left.finished(name, self.cut_begun.elapsed());
@@ -114,7 +114,7 @@ impl CrashView {
         }
     }
 
-    /// The level is done, with all its crashes or without.
+    /// Notes that the level is done, with all its crashes or without.
     pub fn done(&mut self, name: &str, case: &CrashCase) {
         self.total -= self.left.leave_out(name);
         self.broken += u32::from(case.promise == Promise::Broken);

@@ -54,7 +54,7 @@ pub fn baseline_path(name: &str) -> Result<PathBuf, CommandFailure> {
     Ok(Path::new(BASELINES).join(name))
 }
 
-/// Two studies of one name are called by their paths.
+/// Names two studies of one name by their paths.
 pub fn tell_apart(operands: &mut [Operand]) {
     if let [a, b] = operands
         && a.source.name == b.source.name

@@ -42,19 +42,19 @@ impl Doubt {
         Doubt { unfinished, ..Doubt::default() }
     }
 
-    /// An operation begins now; gives its moment.
+    /// Begins an operation; returns its moment.
     pub fn begin(&mut self) -> u32 {
         self.moments = self.moments.saturating_add(1);
         self.moments
     }
 
-    /// A write of this version begins now; gives its moment.
+    /// Begins a write of this version; returns its moment.
     pub fn begin_write(&mut self, version: u32) -> u32 {
         self.unfinished.insert(version);
         self.begin()
     }
 
-    /// The write of this version failed.
+    /// Notes that the write of this version failed.
     pub fn fail(&mut self, version: u32) {
         if self.unfinished.insert(version) {
             self.finished.retain(|(known, _)| *known != version);
@@ -76,7 +76,7 @@ impl Doubt {
         }
     }
 
-    /// An operation has ended that wrote or read this version and began in that moment.
+    /// Notes that an operation has ended that wrote or read this version and began in that moment.
     pub fn ended(&mut self, version: u32, began: u32) {
         if self.last.is_none_or(|last| began > last.began) {
             self.last = Some(LastOperation { version, began });

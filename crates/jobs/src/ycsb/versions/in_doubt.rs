@@ -33,7 +33,7 @@ impl Ledger {
         }
     }
 
-    /// A write of this slot failed: nobody knows whether it took effect, or still will.
+    /// Notes that a write of this slot failed: nobody knows whether it took effect, or still will.
     #[cold]
     pub fn fail_write(&self, id: u64, slot: Slot, write: Write) {
         let entry = self.entry(id);

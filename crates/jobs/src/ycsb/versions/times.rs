@@ -22,14 +22,14 @@ impl WriteTimes {
         }
     }
 
-    /// A write of this key was acknowledged just now.
+    /// Notes that a write of this key was acknowledged just now.
     pub fn acknowledged(&self, id: u64) {
         let Some(moment_ms) = self.acknowledged_ms.get(id as usize) else { return };
         let now_ms = u32::try_from(self.made.elapsed().as_millis()).unwrap_or(NEVER - 1);
         moment_ms.store(now_ms, Ordering::Relaxed);
     }
 
-    /// The last acknowledged write of this key is not there.
+    /// Notes that the last acknowledged write of this key is not there.
     #[cold]
     pub fn lose(&self, id: u64) {
         if let Some(moment_ms) = self.acknowledged_ms.get(id as usize) {
