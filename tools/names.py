@@ -19,6 +19,9 @@ VOCABULARY = {
     "Spec": "study", "Store": "store", "Study": "study", "Trial": "job", "Verdict": "study", "Worker": "job",
 }  # fmt: skip
 
+# Names of modules that had several meanings, and the crate that keeps each.
+MODULES = {"judge": "jobs", "ledger": "crash", "words": "words"}
+
 # Crates whose names are their own, and why.
 APART = {"testkit": "stands in for other programs in tests, and uses the words of their protocols"}
 
@@ -42,6 +45,9 @@ def main() -> int:
         crate = path.relative_to(root).parts[1]
         if crate in APART or path.stem == "tests":
             continue
+        if MODULES.get(path.stem, crate) != crate:
+            owner = MODULES[path.stem]
+            problems.append(f"{path.relative_to(root)}: {path.stem} is a word of the crate {owner}: name this module after what is in it")
         for name, line, is_shared in types(path):
             where = f"{path.relative_to(root)}:{line}"
             if VOCABULARY.get(name, crate) != crate:

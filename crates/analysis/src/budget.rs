@@ -30,7 +30,7 @@ pub fn fill_budgets(study: &mut Study) {
     }
 }
 
-/// The budget of a cell, from the baselines among `cells` that did the same work with the same parameters.
+/// Returns the budget of a cell, from the baselines among `cells` that did the same work with the same parameters.
 ///
 /// `None` for `null`, for void cells, without a baseline, and under open loop, where the schedule decides what time an
 /// operation takes. A layer whose baseline is missing, or was slower than what stands above it, is given together with the next one.

@@ -23,22 +23,22 @@ pub struct Comparison {
     pub alone: Vec<Alone>,
     /// Cells of a single study that stand in no pair: void ones, and those that were not run.
     pub void: Vec<VoidCell>,
-    /// What each gate says of each pair.
+    /// The ruling of each gate on each pair.
     pub judgements: Vec<Judgement>,
 }
 
 /// A study that was compared.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Source {
-    /// What it is called in every sentence: the name of its directory.
+    /// The name of the study in every sentence: the name of its directory.
     pub name: String,
-    /// Where it was read from.
+    /// The path the study was read from.
     pub path: String,
     /// Version of kvtrial that wrote it.
     pub kvtrial: String,
-    /// When it was begun, RFC 3339, UTC.
+    /// The start of the study, RFC 3339, UTC.
     pub started_at: String,
-    /// What its job read; of a study of crashes how they were made.
+    /// The input of the study's job; for a study of crashes, how they were made.
     pub input: String,
     /// Counted trials per cell, or crashes per level.
     pub repeats: u32,
@@ -67,11 +67,11 @@ pub struct VoidCell {
 /// Two cells to be compared.
 #[derive(Clone, Debug)]
 pub struct Candidates<'a> {
-    /// What both are, where that is the same: `redis`; empty where the names of the two say it.
+    /// The name of both cells, where it is the same: `redis`; empty where the names of the two differ.
     pub cell: String,
-    /// What is compared with.
+    /// The cell to compare with.
     pub a: ComparedCell<'a>,
-    /// What is judged.
+    /// The cell to judge.
     pub b: ComparedCell<'a>,
     /// Parameters the user named for these cells: that they differ is what is asked about.
     pub named: Vec<String>,
@@ -80,7 +80,7 @@ pub struct Candidates<'a> {
 /// A cell as one side of a comparison.
 #[derive(Clone, Debug)]
 pub struct ComparedCell<'a> {
-    /// What it is called in sentences about the pair.
+    /// The name of the cell in sentences about the pair.
     pub name: String,
     /// The study it is from, for the conditions it was measured under.
     pub study: &'a Study,
@@ -88,36 +88,36 @@ pub struct ComparedCell<'a> {
     pub cell: &'a Cell,
 }
 
-/// Which comparisons are made although they are not of like with like.
+/// The comparisons to make although the cells are not alike.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Allowed {
     /// Across classes and durability levels (`--across`).
     pub across: Across,
-    /// With other input, parameters, machine or instrument (`--anyway`).
+    /// Whether to compare across other input, parameters, machine or instrument (`--anyway`).
     pub unlike: Unlike,
 }
 
-/// What to do with cells of another class or durability level.
+/// The rule for cells of another class or durability level.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Across {
-    /// They are not compared.
+    /// Such cells are not compared.
     #[default]
     Refuse,
-    /// They are compared, and the difference is named.
+    /// Such cells are compared, and the difference is named.
     Compare,
 }
 
-/// What to do with cells measured under other conditions.
+/// The rule for cells measured under other conditions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Unlike {
-    /// They are not compared.
+    /// Such cells are not compared.
     #[default]
     Refuse,
-    /// They are compared, and the difference is named.
+    /// Such cells are compared, and the difference is named.
     Compare,
 }
 
-/// One metric of two cells.
+/// A metric of two cells, compared.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Contrast {
     /// The figure.
@@ -129,11 +129,11 @@ pub struct Contrast {
     pub b: Quantity,
     /// The second as a multiple of the first, with its interval; `None` where a figure is 0 or neither percentile was reached.
     pub ratio: Option<Quantity>,
-    /// How often chance alone would show such a difference ([`stats::separations`]); 1 where there are too few trials to say.
+    /// The p-value: how often chance alone would show such a difference ([`stats::separations`]); 1 where there are too few trials to say.
     pub p: f64,
     /// The same, corrected for all cells compared by this metric (Holm).
     pub p_holm: f64,
-    /// What that comes to.
+    /// The finding.
     pub finding: Finding,
     /// The smallest difference these trials would have shown 9 times in 10, as a share (0.04: 4 %); `None` where nothing is
     /// known of the spread, or no difference could be shown.
@@ -143,7 +143,7 @@ pub struct Contrast {
     pub samples: [Vec<f64>; 2],
 }
 
-/// What a comparison shows.
+/// The finding of a comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Finding {
@@ -163,7 +163,7 @@ pub enum Finding {
 /// Two cells, compared or not.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Pair {
-    /// What both are, where that is the same; else empty.
+    /// The name of both cells, where it is the same; else empty.
     pub cell: String,
     /// The first cell's name: what is compared with.
     pub a: String,
@@ -176,7 +176,7 @@ pub struct Pair {
     pub verdict_a: Verdict,
     /// The second cell's verdict.
     pub verdict_b: Verdict,
-    /// In what else they differ.
+    /// The other differences between the two cells.
     pub differences: Vec<Difference>,
     /// Why they are not compared; then `contrasts` is empty.
     pub obstacle: Option<Obstacle>,
@@ -200,22 +200,22 @@ pub enum Obstacle {
     Across,
     /// Other input, parameters, machine or instrument, without `--anyway`.
     Unlike,
-    /// They have no figure in common.
+    /// The cells have no figure in common.
     NoFigures,
 }
 
 impl Pair {
-    /// The pair in a few words: `redis`, or `redis-unix against redis`.
+    /// Returns the pair in a few words: `redis`, or `redis-unix against redis`.
     pub fn title(&self) -> String {
         if self.cell.is_empty() { format!("{} against {}", self.b, self.a) } else { self.cell.clone() }
     }
 
-    /// The comparison by the metric both cells are ranked by.
+    /// Returns the comparison by the metric both cells are ranked by.
     pub fn headline(&self) -> Option<&Contrast> {
         self.contrast(self.measure)
     }
 
-    /// The comparison by a metric.
+    /// Returns the comparison by a metric.
     pub fn contrast(&self, metric: Metric) -> Option<&Contrast> {
         self.contrasts.iter().find(|contrast| contrast.metric == metric)
     }
@@ -297,9 +297,9 @@ fn contrast(a: &Cell, b: &Cell, metric: Metric) -> Option<Contrast> {
     })
 }
 
-/// How many times the second cell's figure is the first's: the ratio of the medians of their trials with its interval. Of figures of all trials
-/// together the ratio is theirs, and the interval is made wider where it does not hold that; infinite where only the second was not reached, 0
-/// where only the first was not. `None` where a figure is 0 or unknown, or neither was reached.
+/// Returns how many times the second cell's figure is the first's: the ratio of the medians of their trials with its interval. Of figures
+/// of all trials together the ratio is theirs, and the interval is made wider where it does not hold that; infinite where only the second
+/// was not reached, 0 where only the first was not. `None` where a figure is 0 or unknown, or neither was reached.
 pub fn ratio(a: &Cell, b: &Cell, metric: Metric) -> Option<Quantity> {
     let of_trials = of_estimate(stats::median_ratio(&metric.samples(b), &metric.samples(a), Bootstrap::default())?);
     if !metric.is_of_all_trials() {

@@ -7,7 +7,7 @@ use study::{
     Cell, Crash, CrashCase, CrashMeans, CrashMoment, Durability, DurabilitySource, HostFacts, StruckNodes, Study,
 };
 
-/// What a difference is about.
+/// The subject of a difference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Condition {
@@ -33,13 +33,13 @@ pub enum Condition {
     StoreVersion,
     /// The same product, configured otherwise.
     StoreConfig,
-    /// One emulates operations the other has.
+    /// One cell emulates operations that the other has natively.
     Emulated,
     /// Another microcode, or another answer of the kernel's to a weakness of the processor.
     Mitigation,
 }
 
-/// How much a difference weighs.
+/// The weight of a difference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Weight {
     /// May well be what is to be compared; it is listed.
@@ -50,21 +50,21 @@ pub enum Weight {
     Forbids,
 }
 
-/// One difference between the conditions of two cells.
+/// A difference between the conditions of two cells.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 pub struct Difference {
-    /// What it is about.
+    /// The subject of the difference.
     pub condition: Condition,
-    /// Which fact, e.g. `policy` or `cpu`; empty where the condition says it all.
+    /// The fact that differs, e.g. `policy` or `cpu`; empty where the condition says enough.
     pub fact: String,
-    /// Its value in the first cell.
+    /// The fact's value in the first cell.
     pub a: String,
-    /// Its value in the second cell.
+    /// The fact's value in the second cell.
     pub b: String,
 }
 
 impl Difference {
-    /// How much it weighs.
+    /// Returns how much it weighs.
     pub fn weight(&self) -> Weight {
         match self.condition {
             Condition::Job
@@ -82,7 +82,7 @@ impl Difference {
     }
 }
 
-/// Every difference between the conditions two cells were measured under, heaviest first within the order of [`Condition`].
+/// Returns every difference between the conditions two cells were measured under, heaviest first within the order of [`Condition`].
 pub fn differences(a: (&Study, &Cell), b: (&Study, &Cell)) -> Vec<Difference> {
     let mut found = Vec::new();
     let mut compare = |condition, fact: &str, a: String, b: String| {
@@ -120,7 +120,7 @@ pub fn differences(a: (&Study, &Cell), b: (&Study, &Cell)) -> Vec<Difference> {
     found
 }
 
-/// The same of two levels of stores that were crashed.
+/// Returns the same of two levels of stores that were crashed.
 pub(crate) fn crash_differences(a: (&Study, &Crash, &CrashCase), b: (&Study, &Crash, &CrashCase)) -> Vec<Difference> {
     let mut found = Vec::new();
     let mut compare = |condition, fact: &str, a: String, b: String| {
@@ -147,18 +147,18 @@ pub(crate) fn crash_differences(a: (&Study, &Crash, &CrashCase), b: (&Study, &Cr
     found
 }
 
-/// Whether the crashes of two studies are made in the same way, as far as both say it.
+/// Returns whether the crashes of two studies are made in the same way, as far as both say it.
 pub fn are_made_alike(a: &Crash, b: &Crash) -> bool {
     unlike_ways(a, b).is_empty()
 }
 
-/// In which options two studies of crashes differ, as far as both say it, with the values of each.
+/// Returns the options in which two studies of crashes differ, as far as both state them, with the values of each.
 fn unlike_ways(a: &Crash, b: &Crash) -> Vec<(&'static str, String, String)> {
     let both = ways(a).into_iter().zip(ways(b));
     both.filter_map(|((option, a), (_, b))| Some((option, a?, b?))).filter(|(_, a, b)| a != b).collect()
 }
 
-/// How crashes were made, in the words of the options; `None` where a study does not say it.
+/// Returns how crashes were made, in the words of the options; `None` where a study does not say so.
 fn ways(crash: &Crash) -> [(&'static str, Option<String>); 7] {
     let how = match crash.means {
         CrashMeans::Kill => "kill",

@@ -28,17 +28,17 @@ pub struct CrashComparison {
 /// A level of a store in both studies.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct CrashPair {
-    /// What both are, where that is the same: `redis,durability=os`; else empty.
+    /// The name of both levels, where it is the same: `redis,durability=os`; else empty.
     pub cell: String,
-    /// What is compared with.
+    /// The level to compare with.
     pub a: CrashSide,
-    /// What is judged.
+    /// The level to judge.
     pub b: CrashSide,
-    /// In what else they differ.
+    /// The other differences between the two studies.
     pub differences: Vec<Difference>,
     /// Why they are not compared: [`Obstacle::Unlike`] or [`Obstacle::Across`]; then nothing below is known.
     pub obstacle: Option<Obstacle>,
-    /// What became of the promise.
+    /// The change of the promise's verdict.
     pub shift: PromiseShift,
     /// Whether the numbers of crashes that broke the promise differ by more than chance; `None` where none did.
     pub breaks: Option<CrashTest>,
@@ -51,15 +51,15 @@ pub struct CrashPair {
 /// A level of a store in one study.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct CrashSide {
-    /// What it is called in sentences about the pair.
+    /// The name of the level in sentences about the pair.
     pub name: String,
-    /// What the crashes showed of the promise.
+    /// The verdict of the crashes on the promise.
     pub promise: Promise,
     /// Crashes.
     pub cuts: u32,
     /// Crashes that broke the promise.
     pub broken: u32,
-    /// Their share of all, as far as these crashes can say: where none did, up to what the rule of three leaves.
+    /// The share of crashes that broke the promise, as far as these crashes show it: where none did, up to the limit of the rule of three.
     pub broken_share: Option<Quantity>,
     /// Crashes that lost an acknowledged write, whether the level allows that or not.
     pub lossy: u32,
@@ -75,7 +75,7 @@ pub struct CrashSide {
     pub problem: String,
 }
 
-/// What became of a promise.
+/// The change of a promise's verdict from the first study to the second.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PromiseShift {
@@ -85,14 +85,14 @@ pub enum PromiseShift {
     Regression,
     /// Broken in the first study, kept in the second.
     Repaired,
-    /// In one of them nothing was shown.
+    /// At least one study shows nothing.
     NotShown,
 }
 
 /// Fisher's exact test of how many crashes came to something.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct CrashTest {
-    /// How often chance alone would show so uneven numbers.
+    /// The p-value: how often chance alone would show such uneven numbers.
     pub p: f64,
     /// The same, corrected for all levels compared (Holm).
     pub p_holm: f64,
@@ -101,24 +101,24 @@ pub struct CrashTest {
 }
 
 impl CrashTest {
-    /// Whether the data separate the two.
+    /// Returns whether the data separate the two.
     pub fn is_separated(&self) -> bool {
         self.p_holm < ALPHA
     }
 }
 
 impl CrashPair {
-    /// The pair in a few words: `redis,durability=os`.
+    /// Returns the pair in a few words: `redis,durability=os`.
     pub fn title(&self) -> String {
         if self.cell.is_empty() { format!("{} against {}", self.b.name, self.a.name) } else { self.cell.clone() }
     }
 
-    /// Whether the second broke a promise that the first kept.
+    /// Returns whether the second broke a promise that the first kept.
     pub fn is_regression(&self) -> bool {
         self.obstacle.is_none() && self.shift == PromiseShift::Regression
     }
 
-    /// Whether nothing is shown of one of the two, or crashes of it are missing.
+    /// Returns whether nothing is shown of one of the two, or crashes of it are missing.
     pub fn is_void(&self) -> bool {
         [&self.a, &self.b].iter().any(|side| side.promise == Promise::NotShown || !side.problem.is_empty())
     }
@@ -151,7 +151,7 @@ pub fn match_crashes<'a>(a: Vec<&'a CrashCase>, b: Vec<&'a CrashCase>, named: bo
     matched
 }
 
-/// The levels a selector names: `redis,durability=os`, or all of `redis`.
+/// Returns the levels a selector names: `redis,durability=os`, or all of `redis`.
 ///
 /// # Errors
 /// It names none; the message lists those there are.
@@ -174,11 +174,11 @@ pub fn select_crashes<'a>(crash: &'a Crash, selector: &str) -> Result<Vec<&'a Cr
 /// A level of a study, as one side of a comparison.
 #[derive(Clone, Copy, Debug)]
 pub struct ComparedCrashes<'a> {
-    /// What it is called in sentences about the pair.
+    /// The name of the study in sentences about the pair.
     pub name: &'a str,
     /// The study it is from.
     pub study: &'a Study,
-    /// Its crashes.
+    /// The crashes of the study.
     pub crash: &'a Crash,
     /// The level.
     pub case: &'a CrashCase,

@@ -14,14 +14,14 @@ const FALLS_WITHIN_S: f64 = 3.0;
 /// Faults no further apart are one event: what followed cannot be told from what.
 pub const TOGETHER_S: f64 = 0.1;
 
-/// The figures of every fault of the plan, in the order of the plan.
+/// Returns the figures of every fault of the plan, in the order of the plan.
 pub fn fault_figures(cell: &Cell) -> Vec<FaultFigures> {
     let trials: Vec<&TrialRecord> = cell.counted().filter(|trial| !trial.faults.is_empty()).collect();
     let planned = trials.iter().map(|trial| trial.faults.len()).max().unwrap_or_default();
     (0..planned).filter_map(|at| of_plan(&trials, at)).collect()
 }
 
-/// Longest time in which a part of the key space had no answers, over all faults of a trial; `None` where there was none.
+/// Returns the longest time in which a part of the key space had no answers, over all faults of a trial; `None` where there was none.
 pub(crate) fn longest_dark_s(trial: &TrialRecord) -> Option<f64> {
     trial.faults.iter().filter_map(|fault| fault.longest_dark_s).reduce(f64::max)
 }

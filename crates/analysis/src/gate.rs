@@ -13,17 +13,17 @@ pub const GATE_LEVEL: f64 = 0.95;
 /// A condition that fails a comparison.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Gate {
-    /// As it was written.
+    /// The gate as it was written.
     pub text: String,
     /// The figure it is about.
     pub metric: Metric,
-    /// Which side of the threshold fails.
+    /// The side of the threshold that fails.
     pub fails: Fails,
-    /// What the figure is held against.
+    /// The threshold for the figure.
     pub threshold: Threshold,
 }
 
-/// Which side of a threshold fails.
+/// The side of a threshold that fails.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fails {
     /// `>`
@@ -45,13 +45,13 @@ pub enum Threshold {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("--fail-if '{gate}': {problem}")]
 pub struct GateError {
-    /// As it was written.
+    /// The gate as it was written.
     pub gate: String,
-    /// What is wrong and what to write instead.
+    /// The problem, and what to write instead.
     pub problem: String,
 }
 
-/// What a gate says of one cell or pair.
+/// A gate's ruling on one cell or pair.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Judgement {
     /// The gate as it was written.
@@ -60,16 +60,16 @@ pub struct Judgement {
     pub cell: String,
     /// The ratio or figure that was held against the threshold.
     pub seen: Option<Quantity>,
-    /// How often chance alone would show it so far beyond the threshold, were it at the threshold: one-sided, of ranks for a share, of signs for a
-    /// figure.
+    /// The p-value: how often chance alone would show the figure so far beyond the threshold, were the true value at the threshold:
+    /// one-sided, by ranks for a share, by signs for a figure.
     pub p: Option<f64>,
     /// The same, corrected for all cells judged by all gates (Holm).
     pub p_holm: Option<f64>,
-    /// What follows.
+    /// The ruling.
     pub outcome: Ruling,
 }
 
-/// What follows from a gate.
+/// The ruling of a gate.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Ruling {
@@ -94,18 +94,18 @@ pub enum Ruling {
     },
 }
 
-/// What a gate comes to that the trials are too noisy to judge.
+/// The result of a gate that the trials are too noisy to judge.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Noisy {
-    /// It is said, and fails nothing.
+    /// The gate is reported, and fails nothing.
     #[default]
     Pass,
-    /// It fails, as a broken one does.
+    /// The gate fails, as a broken one does.
     Fail,
 }
 
 impl Ruling {
-    /// Whether it fails the comparison.
+    /// Returns whether it fails the comparison.
     pub fn fails(&self, noisy: Noisy) -> bool {
         match self {
             Ruling::Broken => true,
@@ -296,7 +296,7 @@ impl FromStr for Gate {
         let fails = if rest.starts_with('>') { Fails::Above } else { Fails::Below };
         let metric = Metric::named(name.trim()).ok_or_else(|| {
             let all: Vec<&str> = Metric::ALL.iter().map(|metric| metric.name()).collect();
-            fail(format!("'{}' is no metric; there are: {}", name.trim(), all.join(", ")))
+            fail(format!("'{}' is not a metric; use one of: {}", name.trim(), all.join(", ")))
         })?;
         let written = rest[1..].trim();
         if written.starts_with('=') || written.is_empty() {
@@ -316,7 +316,7 @@ impl FromStr for Gate {
 
 fn ratio(percent: &str, fails: Fails) -> Result<f64, String> {
     let signed = percent.starts_with(['+', '-']);
-    let number: f64 = percent.parse().map_err(|_| format!("'{percent}%' is no share; write +5% or -5%"))?;
+    let number: f64 = percent.parse().map_err(|_| format!("'{percent}%' is not a share; write +5% or -5%"))?;
     if !signed {
         return Err(format!("say which way: +{percent}% or -{percent}% against the first cell"));
     }
@@ -334,7 +334,7 @@ fn ratio(percent: &str, fails: Fails) -> Result<f64, String> {
 fn share(percent: &str) -> Result<f64, String> {
     match percent.parse::<f64>() {
         Ok(number) if (0.0..100.0).contains(&number) => Ok(number / 100.0),
-        _ => Err(format!("'{percent}%' is no share; write one from 0% to below 100%, such as 0.1%")),
+        _ => Err(format!("'{percent}%' is not a share; write one from 0% to below 100%, such as 0.1%")),
     }
 }
 

@@ -8,7 +8,8 @@ const PAGE_BYTES: u64 = 4096;
 /// Fewer points say nothing about tenths.
 const LEAST_POINTS: usize = 20;
 
-/// The figures of a trial whose growth was watched and whose curve has at least 20 points; `logical_bytes` are those the job leaves.
+/// Returns the figures of a trial whose growth was watched and whose curve has at least 20 points; `logical_bytes` are those the job
+/// leaves.
 pub fn growth_facts(trial: &TrialRecord, logical_bytes: u64) -> Option<GrowthFacts> {
     // What a later phase does may be paced, and says nothing of how fast the store can be.
     let first_s = trial.phases.iter().find(|phase| phase.timed).map_or(f64::INFINITY, |phase| phase.elapsed_s);

@@ -5,8 +5,8 @@ use crate::metric::{finite, percentile, quantity};
 use std::collections::BTreeMap;
 use study::{Latencies, LatencyDistributions, LatencySummary, Quantity, TrialRecord};
 
-/// The latencies of these trials, and the interval of their 99th percentile: from the histograms of all timed phases, added to each other. Where a
-/// trial has none, as in studies of earlier builds, medians over trials take the place of percentiles.
+/// Returns the latencies of these trials, and the interval of their 99th percentile: from the histograms of all timed phases, added to
+/// each other. Where a trial has none, as in studies of earlier builds, medians over trials take the place of percentiles.
 pub(crate) fn latencies(timed: &[&TrialRecord]) -> (Latencies, Option<Quantity>) {
     let known: Vec<&TrialRecord> =
         timed.iter().copied().filter(|trial| trial.latency_ns.response.asked_n() > 0).collect();
@@ -20,7 +20,7 @@ pub(crate) fn latencies(timed: &[&TrialRecord]) -> (Latencies, Option<Quantity>)
     (medians(&known), quantity(&p99s))
 }
 
-/// What a trial kept of its timed phases.
+/// The latency histograms that a trial kept of its timed phases.
 fn kept(trial: &TrialRecord) -> impl Iterator<Item = &LatencyDistributions> {
     trial.phases.iter().filter(|phase| phase.timed).map(|phase| &phase.distributions).filter(|it| !it.is_empty())
 }

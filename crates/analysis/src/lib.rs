@@ -1,8 +1,8 @@
 //! What a study says: pure functions from a [`study::Study`] to typed findings.
 //!
 //! Here lives everything that follows from the numbers of a study and from nothing else: a cell's summary, the ranking of cells
-//! that may be ranked, their cost over the baselines. A finding is a value with named fields; how it is drawn, printed or written
-//! is the affair of `words`, `terminal` and `report`. What never lives here: I/O, a clock, layout of text, knowledge of a particular store or job.
+//! that may be ranked, their cost over the baselines. A finding is a value with named fields; how figures are drawn, printed or written
+//! belongs to `words`, `terminal` and `report`. What never lives here: I/O, a clock, layout of text, knowledge of a particular store or job.
 //!
 //! | question | function |
 //! |---|---|

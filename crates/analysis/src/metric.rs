@@ -46,7 +46,7 @@ pub enum Metric {
     DarkKeys,
 }
 
-/// Which way a figure is better.
+/// The better direction of a figure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Better {
     /// Less is better.
@@ -55,7 +55,7 @@ pub enum Better {
     Higher,
 }
 
-/// What a figure is counted in.
+/// The unit of a figure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unit {
     /// Seconds.
@@ -90,7 +90,7 @@ impl Metric {
         Metric::DarkKeys,
     ];
 
-    /// The metric a cell is ranked by.
+    /// Returns the metric a cell is ranked by.
     pub fn ranking(cell: &Cell) -> Metric {
         match cell.measure {
             Measure::Makespan => Metric::Makespan,
@@ -99,12 +99,12 @@ impl Metric {
         }
     }
 
-    /// The metric of a name or of a field: `p99`, `p99_ns`.
+    /// Returns the metric of a name or of a field: `p99`, `p99_ns`.
     pub fn named(name: &str) -> Option<Metric> {
         Metric::ALL.into_iter().find(|metric| metric.name() == name || metric.field() == name)
     }
 
-    /// The word users write, without its unit: `p99`, `ops_per_s`, `server_rss`.
+    /// Returns the word users write, without its unit: `p99`, `ops_per_s`, `server_rss`.
     pub fn name(self) -> &'static str {
         match self {
             Metric::Makespan => "makespan",
@@ -125,7 +125,7 @@ impl Metric {
         }
     }
 
-    /// The field of `study.json` that holds it in a cell, or the name it would have there: `p99_ns`, `disk_bytes`.
+    /// Returns the field of `study.json` that holds it in a cell, or the name it would have there: `p99_ns`, `disk_bytes`.
     pub fn field(self) -> &'static str {
         match self {
             Metric::Makespan => "makespan_s",
@@ -146,7 +146,7 @@ impl Metric {
         }
     }
 
-    /// What it is counted in.
+    /// Returns the unit of the figure.
     pub fn unit(self) -> Unit {
         match self {
             Metric::Makespan | Metric::ClientCpu | Metric::ServerCpu | Metric::Dark | Metric::DarkKeys => Unit::Seconds,
@@ -157,7 +157,7 @@ impl Metric {
         }
     }
 
-    /// Which way it is better.
+    /// Returns which way it is better.
     pub fn better(self) -> Better {
         match self {
             Metric::OpsPerS | Metric::RecordsPerS | Metric::UnitsPerS => Better::Higher,
@@ -165,8 +165,8 @@ impl Metric {
         }
     }
 
-    /// The step this figure is counted in where it is `typical`, as a share of it: a bucket of the histogram, a tick of the kernel's
-    /// clock, a page.
+    /// Returns the step this figure is counted in where it is `typical`, as a share of it: a bucket of the histogram, a tick of the
+    /// kernel's clock, a page.
     pub(crate) fn step(self, typical: f64) -> f64 {
         let absolute = match self {
             Metric::P50 | Metric::P95 | Metric::P99 | Metric::P999 => (typical / 128.0).max(1.0),
@@ -180,8 +180,8 @@ impl Metric {
         if typical > 0.0 { absolute / typical } else { 0.0 }
     }
 
-    /// One trial's figure, in [`Metric::unit`]; `None` where it is not known. A trial that completed no operation has none. A percentile that
-    /// was not reached is infinite.
+    /// Returns one trial's figure, in [`Metric::unit`]; `None` where it is unknown. A trial that completed no operation has none. A
+    /// percentile that was not reached is infinite.
     pub fn of_trial(self, trial: &TrialRecord) -> Option<f64> {
         let response = trial.latency_ns.response;
         let percentile = |of: fn(AskedPercentiles) -> Option<u64>| {
@@ -208,20 +208,20 @@ impl Metric {
         figure.filter(|figure| !figure.is_nan() && trial.operations > 0)
     }
 
-    /// The figures of a cell's counted trials, in the order they ran, all finite: a percentile that was not reached is larger than any that
-    /// was.
+    /// Returns the figures of a cell's counted trials, in the order they ran, all finite: a percentile that was not reached is larger than
+    /// any that was.
     pub fn samples(self, cell: &Cell) -> Vec<f64> {
         cell.counted().filter_map(|trial| self.of_trial(trial)).map(finite).collect()
     }
 
-    /// Those of the samples that are times, rates or sizes: without the percentiles that were not reached.
+    /// Returns the samples that are times, rates or sizes: without the percentiles that were not reached.
     pub fn reached(self, cell: &Cell) -> Vec<f64> {
         let mut samples = self.samples(cell);
         samples.retain(|figure| *figure != NOT_REACHED_NS || self.unit() != Unit::Nanoseconds);
         samples
     }
 
-    /// The same, all above 0, for ratios.
+    /// Returns the same, all above 0, for ratios.
     pub(crate) fn positive_samples(self, cell: &Cell) -> Vec<f64> {
         let mut samples = self.samples(cell);
         if self.unit() == Unit::Share {
@@ -230,13 +230,13 @@ impl Metric {
         samples
     }
 
-    /// Whether a cell's figure is that of all operations of its trials together, and not the median of the trials.
+    /// Returns whether a cell's figure is that of all operations of its trials together, and not the median of the trials.
     pub fn is_of_all_trials(self) -> bool {
         matches!(self, Metric::P50 | Metric::P95 | Metric::P99 | Metric::P999 | Metric::Failed)
     }
 
-    /// The cell's figure: the median over counted trials with its interval ([`stats::median_interval`]), or that of all their operations
-    /// together; `None` where it is not known.
+    /// Returns the cell's figure: the median over counted trials with its interval ([`stats::median_interval`]), or that of all their
+    /// operations together; `None` where it is not known.
     pub fn of_cell(self, cell: &Cell) -> Option<Quantity> {
         match self {
             Metric::Makespan => cell.makespan_s,
@@ -256,7 +256,7 @@ impl Metric {
     }
 }
 
-/// Records per operation that the timed phases carried, on average; `None` where each carried one.
+/// Returns the number of records per operation that the timed phases carried, on average; `None` where each carried one.
 pub fn records_per_operation(trial: &TrialRecord) -> Option<f64> {
     let timed = || trial.phases.iter().filter(|phase| phase.timed);
     let (records, operations): (u64, u64) =
@@ -276,17 +276,17 @@ impl fmt::Display for Metric {
     }
 }
 
-/// A percentile as trials are compared by it: one that was not reached is larger than any that was.
+/// Returns a percentile as trials are compared by it: one that was not reached is larger than any that was.
 pub(crate) fn finite(figure: f64) -> f64 {
     if figure.is_finite() { figure } else { NOT_REACHED_NS }
 }
 
-/// Operations of the timed phases that failed. Earlier builds did not count them; there it is known only that none did.
+/// Returns the number of operations of the timed phases that failed. Earlier builds did not count them; there it is known only that none did.
 pub(crate) fn failed_operations(trial: &TrialRecord) -> Option<u64> {
     trial.failed_operations.or_else(|| trial.failed.is_none().then_some(0))
 }
 
-/// A percentile of all that was asked for in all trials, with the interval of these samples of the trials; `None` without samples.
+/// Returns a percentile of all that was asked for in all trials, with the interval of these samples of the trials; `None` without samples.
 pub(crate) fn percentile(
     all: &Latencies,
     of: fn(AskedPercentiles) -> Option<u64>,
@@ -295,8 +295,8 @@ pub(crate) fn percentile(
     of_all_trials(of(all.response.of_asked()).map_or(f64::INFINITY, |ns| ns as f64), samples)
 }
 
-/// The figure of all trials together with the interval of those of the trials, made wider where it does not hold that figure. An end that was not
-/// reached is infinite.
+/// Returns the figure of all trials together with the interval of those of the trials, made wider where it does not hold that figure. An
+/// end that was not reached is infinite.
 pub(crate) fn of_all_trials(value: f64, samples: &[f64]) -> Option<Quantity> {
     let of_trials = quantity(samples)?;
     let is_missed = |figure: &f64| *figure == NOT_REACHED_NS;
@@ -308,7 +308,7 @@ pub(crate) fn of_all_trials(value: f64, samples: &[f64]) -> Option<Quantity> {
     Some(Quantity { value, low, high, ..of_trials })
 }
 
-/// The median of these figures with its interval; `None` without figures.
+/// Returns the median of these figures with its interval; `None` without figures.
 pub fn quantity(figures: &[f64]) -> Option<Quantity> {
     let estimate = stats::median_interval(figures, LEVEL)?;
     Some(Quantity {

@@ -3,7 +3,7 @@
 use crate::metric::{NOT_REACHED_NS, percentile, quantity};
 use study::{LatencyDistributions, PhaseRecord, PhaseSummary, Quantity, TrialRecord};
 
-/// The phases all of these trials had, in the order they ran. A trial that ended early has fewer, and its reasons say why.
+/// Returns the phases all of these trials had, in the order they ran. A trial that ended early has fewer, and its reasons say why.
 pub(crate) fn by_phase(trials: &[&TrialRecord]) -> Vec<PhaseSummary> {
     let Some(first) = trials.first() else { return Vec::new() };
     let common = trials.iter().map(|trial| trial.phases.len()).min().unwrap_or(0);

@@ -6,7 +6,7 @@ use stats::{Bootstrap, FEWEST_TRIALS, Separation, TrialFigures};
 use std::collections::HashMap;
 use study::Cell;
 
-/// What the trials of two cells show.
+/// The order that the trials of two cells show.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shown {
     /// The second cell's figure is the larger one.
@@ -19,8 +19,8 @@ pub enum Shown {
     TooFew,
 }
 
-/// What is shown of each of these pairs, all of them together: the chance that any two equal cells among them are shown to differ is
-/// at most [`ALPHA`].
+/// Returns the order shown for each of these pairs, all of them together: the chance that any two equal cells among them are shown to
+/// differ is at most [`ALPHA`].
 ///
 /// Two cells are shown to differ when the corrected p-value of [`stats::separations`] is below [`ALPHA`] and 1 lies outside the
 /// interval of the ratio of their medians ([`stats::median_ratio`]), on the same side.
@@ -53,7 +53,7 @@ impl Figures {
         Figures { samples, pairs }
     }
 
-    /// What the trials say of each pair, corrected for all of them.
+    /// Returns what the trials say of each pair, corrected for all of them.
     pub fn separations(&self) -> Vec<Option<Separation>> {
         let groups: Vec<TrialFigures<'_>> =
             self.samples.iter().map(|(figures, step)| TrialFigures { figures, step: *step }).collect();
@@ -73,12 +73,12 @@ impl Figures {
     }
 }
 
-/// Which way a pair differs, as far as its corrected p-value says; `None` where it says nothing.
+/// Returns which way a pair differs, as far as its corrected p-value says; `None` where it says nothing.
 pub(crate) fn direction(found: Separation) -> Option<Shown> {
     (found.p_holm < ALPHA).then_some(if found.log_ratio > 0.0 { Shown::Larger } else { Shown::Smaller })
 }
 
-/// Whether the interval of the ratio of medians lies above 1.
+/// Returns whether the interval of the ratio of medians lies above 1.
 pub(crate) fn lies_above(larger: &[f64], smaller: &[f64]) -> bool {
     let least = larger.iter().copied().fold(f64::INFINITY, f64::min);
     let most = smaller.iter().copied().fold(0.0, f64::max);

@@ -40,7 +40,7 @@ struct Stretch<'s> {
     last: usize,
 }
 
-/// The stalls a trial's series shows, in order; neighbouring intervals make one.
+/// Returns the stalls a trial's series shows, in order; neighbouring intervals make one.
 ///
 /// A stall is a time in which hardly anything was answered. An interval is part of one when its rate is below a tenth of the median rate (and
 /// 20 operations would have been usual), or when an answer that came in it took at least 10 ms and 50 times the median of all intervals' 99th

@@ -86,7 +86,7 @@ pub fn settle_unrun(cell: &mut Cell) {
     }
 }
 
-/// The counted trial with the median makespan, of an even number the faster of the two in the middle: it stands for its cell where
+/// Returns the counted trial with the median makespan, of an even number the faster of the two in the middle: it stands for its cell where
 /// one trial is drawn. Trials that completed nothing are left out.
 pub fn median_trial(cell: &Cell) -> Option<&TrialRecord> {
     let mut trials: Vec<&TrialRecord> = cell.counted().filter(|trial| trial.operations > 0).collect();

@@ -3,9 +3,9 @@
 use analysis::Metric;
 use study::{Cell, Quantity, Status, Study};
 
-/// `cells.csv`: a header naming every column with its unit, then one row per cell in the study's order, as RFC 4180 has it (CRLF, quoted
-/// where needed). Quantities have three columns: value, low, high; an unknown figure is empty, never 0; a percentile that was not reached is `inf`. Parameters share
-/// one column as `key=value` pairs separated by spaces.
+/// Returns `cells.csv`: a header naming every column with its unit, then one row per cell in the study's order, as RFC 4180 has it (CRLF,
+/// quoted where needed). Quantities have three columns: value, low, high; an unknown figure is empty, never 0; a percentile that was not
+/// reached is `inf`. Parameters share one column as `key=value` pairs separated by spaces.
 pub fn cells_csv(study: &Study) -> String {
     let mut text = String::new();
     line(&mut text, COLUMNS.iter().flat_map(|column| column.names()));
@@ -121,7 +121,7 @@ fn line(text: &mut String, fields: impl Iterator<Item = String>) {
     text.push_str("\r\n");
 }
 
-/// A field as RFC 4180 has it: in quotes where it holds a comma, a quote or the end of a line.
+/// Returns a field as RFC 4180 has it: in quotes where it holds a comma, a quote or the end of a line.
 pub(crate) fn field(text: &str) -> String {
     let text = &study::visible(text);
     if text.contains([',', '"', '\n']) {

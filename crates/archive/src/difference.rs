@@ -2,7 +2,7 @@
 
 use study::Study;
 
-/// Every way in which the plan of a study on disk differs from the plan asked for, `what: there … there, here … here`.
+/// Returns every way in which the plan of a study on disk differs from the plan asked for, `what: there … there, here … here`.
 pub(crate) fn differences(there: &Study, here: &Study) -> Vec<String> {
     let mut found = Vec::new();
     if here.repeats < there.repeats {

@@ -15,7 +15,7 @@ pub enum DirectoryError {
     Unusable {
         /// The directory.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
     /// There is a study already.
@@ -26,7 +26,7 @@ pub enum DirectoryError {
     Occupied {
         /// The directory.
         path: PathBuf,
-        /// What is known about the study there.
+        /// A description of the study there.
         held: String,
     },
     /// There is nothing to resume or to read.
@@ -52,9 +52,9 @@ pub enum DirectoryError {
     Damaged {
         /// The file.
         path: PathBuf,
-        /// Where and how.
+        /// The place and kind of the damage.
         detail: String,
-        /// What to do.
+        /// The remedy.
         remedy: String,
     },
     /// The file is of a later schema.
@@ -62,7 +62,7 @@ pub enum DirectoryError {
     Newer {
         /// The file.
         path: PathBuf,
-        /// Its schema.
+        /// The schema of that study.
         found: u32,
         /// The newest schema this build reads.
         known: u32,
@@ -82,9 +82,9 @@ pub enum DirectoryError {
     Mixed {
         /// The directory.
         path: PathBuf,
-        /// When the journal's study was begun.
+        /// The start of the journal's study.
         journal: String,
-        /// When the document's study was begun.
+        /// The start of the document's study.
         document: String,
     },
     /// Another process writes there.
@@ -98,7 +98,7 @@ pub enum DirectoryError {
     Read {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
     /// Writing failed midway.
@@ -110,7 +110,7 @@ pub enum DirectoryError {
     Write {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
 }

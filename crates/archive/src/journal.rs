@@ -19,7 +19,7 @@ use study::{Cell, SCHEMA, Study, TrialRecord};
 enum Entry<'a> {
     /// The study when the journal was begun.
     Study(Cow<'a, Study>),
-    /// What became known about a cell, without its trials; or a new cell behind those there are.
+    /// The facts that became known about a cell, without its trials; or a new cell behind the others.
     Cell { index: usize, cell: Cow<'a, Cell> },
     /// One finished trial.
     Trial { index: usize, trial: Cow<'a, TrialRecord> },
@@ -119,7 +119,7 @@ fn check_schema(line: &[u8], path: &Path) -> Result<(), DirectoryError> {
     }
 }
 
-/// The schema a document or the first line of a journal states, if it states one.
+/// Returns the schema a document or the first line of a journal states, if it states one.
 ///
 /// # Errors
 /// It is not JSON, or not complete.

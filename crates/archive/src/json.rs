@@ -15,7 +15,7 @@ pub fn write_json(out: &mut impl Write, value: &impl Serialize) -> io::Result<()
     write_with(out, value, Visible(CompactFormatter))
 }
 
-/// A value over several lines, with a final newline.
+/// Returns a value over several lines, with a final newline.
 ///
 /// # Errors
 /// The value has no JSON form (a map whose keys are not text).

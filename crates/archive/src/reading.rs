@@ -20,7 +20,8 @@ pub const MOST_WHOLE_TRIALS: usize = 20_000;
 enum Keep {
     /// All there is.
     All,
-    /// Of more than [`MOST_WHOLE_TRIALS`] trials only what figures are made of; curves only of the trial that stands for its cell.
+    /// Of studies with more than [`MOST_WHOLE_TRIALS`] trials, only the parts of a trial that figures need; curves only of the trial that
+    /// stands for its cell.
     Figures,
 }
 

@@ -145,7 +145,7 @@ impl StudyDir {
         &self.study
     }
 
-    /// Where it is.
+    /// Returns the path of the directory.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -215,7 +215,7 @@ impl StudyDir {
         }
     }
 
-    /// Whether any trial was recorded, warm-ups included.
+    /// Returns whether any trial was recorded, warm-ups included.
     pub fn has_trials(&self) -> bool {
         self.study.cells.iter().any(|cell| !cell.trials.is_empty())
     }

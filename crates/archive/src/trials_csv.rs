@@ -5,10 +5,10 @@ use analysis::Metric;
 use std::io::{self, Write};
 use study::{Cell, DurabilitySource, Study, TrialRecord};
 
-/// `trials.csv`, the long form: a header, then one row for every trial and figure in the study's order, warm-ups included, as
-/// RFC 4180 has it (CRLF, quoted where needed). Columns: `job`, `store`, `params`, `class`, `durability`, `order`, `warmup`, `started_at`,
-/// `verdict`, `metric`, `value`, `durability_source` (whose claim the level is). The unit is in the name of the metric. What is not known has no row. Rows are written one by
-/// one, so memory does not grow with the study.
+/// Writes `trials.csv`, the long form: a header, then one row for every trial and figure in the study's order, warm-ups included, as RFC
+/// 4180 has it (CRLF, quoted where needed). Columns: `job`, `store`, `params`, `class`, `durability`, `order`, `warmup`, `started_at`,
+/// `verdict`, `metric`, `value`, `durability_source` (whose claim the level is). The unit is in the name of the metric. Unknown figures
+/// have no row. Rows are written one by one, so memory does not grow with the study.
 ///
 /// # Errors
 /// What the writer says.

@@ -26,7 +26,7 @@ enum Course {
 }
 
 impl Barrier {
-    /// A barrier for that many clients; nobody waits longer than `patience`.
+    /// Makes a barrier for that many clients; nobody waits longer than `patience`.
     pub fn new(clients: usize, patience: Duration) -> Barrier {
         let state = State { arrived: 0, round: 0, course: Course::Running };
         Barrier { clients, patience, state: Mutex::new(state), changed: Condvar::new() }
@@ -66,7 +66,7 @@ impl Barrier {
         self.changed.notify_all();
     }
 
-    /// What clients hear that waited for nothing.
+    /// Returns the end of a client that waited for another one which did not come.
     pub fn broken() -> Stop {
         Stop::keyless(ReasonKind::Deadline, "another client of this case did not get as far")
     }

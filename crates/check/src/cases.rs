@@ -24,7 +24,7 @@ pub const CLIENTS: usize = 16;
 
 /// Something that must hold.
 pub struct Case {
-    /// What must hold, as a sentence.
+    /// The claim of the case, as a sentence.
     pub name: String,
     /// Operations the store must have itself.
     pub needs: &'static [OperationKind],
@@ -33,7 +33,7 @@ pub struct Case {
 }
 
 impl Case {
-    /// A case of that name.
+    /// Makes a case of that name.
     pub fn new(
         name: impl Into<String>,
         needs: &'static [OperationKind],
@@ -43,7 +43,7 @@ impl Case {
     }
 }
 
-/// All cases, in the order they are tried.
+/// Returns all cases, in the order they are tried.
 pub fn all() -> Vec<Case> {
     let groups = [
         values::cases(),

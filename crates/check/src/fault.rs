@@ -15,24 +15,24 @@ pub enum Stop {
 }
 
 impl Stop {
-    /// A failure at `key`, with what was seen.
+    /// Returns a failure at `key`, with what was seen.
     pub fn wrong(kind: ReasonKind, key: &[u8], seen: impl AsRef<str>) -> Stop {
         Offence::new(kind, key, seen).into()
     }
 
-    /// A failure no key can be named for.
+    /// Returns a failure no key can be named for.
     pub fn keyless(kind: ReasonKind, seen: impl Into<String>) -> Stop {
         Stop::Failed(Reason { kind, count: 1, example: seen.into() })
     }
 
-    /// Whether it concerns everything that was in flight, and not one answer.
+    /// Returns whether it concerns everything that was in flight, and not one answer.
     pub fn is_breakdown(&self) -> bool {
         use ReasonKind::{ConnectionLost, Deadline, NotConnected, Protocol};
         matches!(self, Stop::Failed(Reason { kind: ConnectionLost | NotConnected | Deadline | Protocol, .. }))
     }
 }
 
-/// Whether nothing more can be learned of a store after this: it does not answer, or cannot be connected to.
+/// Returns whether nothing more can be learned of a store after this: it does not answer, or cannot be connected to.
 pub fn is_final(kind: ReasonKind) -> bool {
     matches!(kind, ReasonKind::Deadline | ReasonKind::NotStarted)
 }
@@ -48,13 +48,13 @@ pub fn guarded<T>(body: impl FnOnce() -> Result<T, Stop>) -> Result<T, Stop> {
     catch_unwind(AssertUnwindSafe(body)).unwrap_or_else(|panic| Err(panicked(&*panic)))
 }
 
-/// The failure a panic is.
+/// Returns the failure a panic is.
 pub fn panicked(panic: &(dyn Any + Send)) -> Stop {
     let words = panic.downcast_ref::<&str>().copied().or(panic.downcast_ref::<String>().map(String::as_str));
     Stop::keyless(ReasonKind::WrongReply, format!("the client panicked: {}", words.unwrap_or("without a word")))
 }
 
-/// What was expected and what came, in one line: lengths, beginnings, and where they part.
+/// Returns what was expected and what came, in one line: lengths, beginnings, and where they part.
 pub fn difference(expected: &[u8], got: &[u8]) -> String {
     let parts_at = expected.iter().zip(got).position(|(left, right)| left != right);
     let from = match parts_at {
@@ -65,7 +65,7 @@ pub fn difference(expected: &[u8], got: &[u8]) -> String {
     format!("expected {}, got {}{from}", excerpt(expected, shown), excerpt(got, shown))
 }
 
-/// The length of some bytes, and up to 16 of them from `from` on.
+/// Returns the length of some bytes, and up to 16 of them from `from` on.
 pub fn excerpt(bytes: &[u8], from: usize) -> String {
     let rest = bytes.get(from..).unwrap_or_default();
     let (dots_before, dots_after) = (if from > 0 { ".." } else { "" }, if rest.len() > 16 { ".." } else { "" });

@@ -10,11 +10,11 @@
 mod barrier;
 mod cases;
 mod fault;
-mod ledger;
 mod probe;
 mod report;
 mod subject;
 mod value;
+mod written;
 
 pub use report::{CaseResult, CaseStatus, CheckFinding, CheckReport, is_failed, is_passed, is_skipped};
 
@@ -26,14 +26,14 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use store::{Keeps, OperationKind, Store};
 use subject::Subject;
 
-/// What every key a check writes begins with (but the empty key, which is used only where it does not exist). All of them are
-/// deleted at the end, unless the store has stopped answering.
+/// The beginning of every key a check writes (but the empty key, which is used only where it does not exist). All of them are deleted at
+/// the end, unless the store has stopped answering.
 pub const KEY_PREFIX: &str = "kvtrial-check:";
 
-/// How a check is done.
+/// The options of a check.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// How long one operation may take; a store that takes longer counts as frozen, and the check ends.
+    /// The longest time one operation may take; a store that takes longer counts as frozen, and the check ends.
     pub timeout: Duration,
     /// The longest value sent, bytes. A store with a higher limit is not tried at its limit.
     pub largest_value_bytes: usize,
@@ -60,14 +60,14 @@ impl Default for Options {
 }
 
 impl Options {
-    /// What all keys of a check with these options begin with.
+    /// Returns the beginning of all keys of a check with these options.
     pub fn key_prefix(&self) -> String {
         let tag = value::hash(&self.seed.to_le_bytes()) & 0xFF_FFFF;
         format!("{KEY_PREFIX}{tag:06x}:")
     }
 }
 
-/// The names of all cases, in the order they are tried.
+/// Returns the names of all cases, in the order they are tried.
 pub fn names() -> Vec<String> {
     cases::all().into_iter().map(|case| case.name).collect()
 }

@@ -1,14 +1,14 @@
 //! One client of a check: sends operations and compares every reply with what must come.
 
 use crate::fault::{Stop, difference, excerpt};
-use crate::ledger::{KeyLedger, Owner};
 use crate::subject::Subject;
+use crate::written::{KeyLedger, Owner};
 use job::{Offence, printable};
 use std::sync::atomic::Ordering;
 use store::{BlockingClient, Expected, Operation, OwnedFailure, OwnedReply};
 use study::ReasonKind;
 
-/// One connection to the store under check.
+/// A connection to the store under check.
 pub struct Probe<'a> {
     subject: &'a Subject<'a>,
     client: BlockingClient,
@@ -141,7 +141,7 @@ impl<'a> Probe<'a> {
         }
     }
 
-    /// Compare-and-set; whether it was stored (`Done`) or not (`Conflict`).
+    /// Sends a compare-and-set; returns whether it was stored (`Done`) or not (`Conflict`).
     pub fn compare_and_set(&mut self, key: &[u8], expected: Expected<'_>, value: &[u8]) -> Result<Swap, Stop> {
         match self.ask(&Operation::CompareAndSet { key, expected, value })? {
             OwnedReply::Done => Ok(Swap::Stored),
@@ -220,7 +220,7 @@ impl<'a> Probe<'a> {
     }
 }
 
-/// What became of a compare-and-set.
+/// The result of a compare-and-set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Swap {
     /// The new value was stored.
@@ -242,7 +242,7 @@ fn another_keys(key: &[u8], expected: &str, other: &[u8]) -> Stop {
     Stop::wrong(ReasonKind::WrongKey, key, format!("expected {expected}, got the value of key {}", printable(other)))
 }
 
-/// The failure of a value that is not the expected one.
+/// Returns the failure of a value that is not the expected one.
 pub fn wrong_value(ledger: &KeyLedger, key: &[u8], expected: &[u8], got: &[u8]) -> Stop {
     match ledger.owner(key, got) {
         Owner::OtherKey(other) => another_keys(key, &excerpt(expected, 0), &other),

@@ -7,7 +7,7 @@ use study::{Reason, Verdict};
 /// Columns of the text form.
 const WIDTH: usize = 80;
 
-/// How a case ended.
+/// The result of a case.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "status", rename_all = "snake_case")]
 pub enum CaseStatus {
@@ -15,7 +15,7 @@ pub enum CaseStatus {
     Passed,
     /// An answer was wrong; the first one.
     Failed {
-        /// What was wrong, at which key, expected and got.
+        /// The fault: at which key, what was expected, and what came.
         reason: Reason,
     },
     /// The case was not tried.
@@ -25,17 +25,17 @@ pub enum CaseStatus {
     },
 }
 
-/// One case and how it ended.
+/// A case and its result.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CaseResult {
-    /// What must hold, as a sentence.
+    /// The claim of the case, as a sentence.
     pub name: String,
-    /// How it ended.
+    /// The result of the case.
     #[serde(flatten)]
     pub status: CaseStatus,
     /// Operations sent for it.
     pub operations: u64,
-    /// How long it took, seconds.
+    /// The time the case took, seconds.
     pub elapsed_s: f64,
 }
 
@@ -48,11 +48,11 @@ pub struct CheckReport {
     pub not_native: Vec<String>,
     /// Operations sent.
     pub operations: u64,
-    /// What all keys of the check begin with.
+    /// The beginning of all keys of the check.
     pub key_prefix: String,
 }
 
-/// What a whole check says of a store.
+/// The finding of a whole check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CheckFinding {
@@ -76,7 +76,7 @@ impl CheckReport {
         }
     }
 
-    /// What the cases together say.
+    /// Returns the finding of all cases together.
     pub fn finding(&self) -> CheckFinding {
         match (self.count(is_failed), self.count(is_passed)) {
             (0, 0) => CheckFinding::NothingChecked,
@@ -104,17 +104,17 @@ impl CheckReport {
     }
 }
 
-/// Whether a case passed.
+/// Returns whether a case passed.
 pub fn is_passed(status: &CaseStatus) -> bool {
     matches!(status, CaseStatus::Passed)
 }
 
-/// Whether a case failed.
+/// Returns whether a case failed.
 pub fn is_failed(status: &CaseStatus) -> bool {
     matches!(status, CaseStatus::Failed { .. })
 }
 
-/// Whether a case was skipped.
+/// Returns whether a case was skipped.
 pub fn is_skipped(status: &CaseStatus) -> bool {
     matches!(status, CaseStatus::Skipped { .. })
 }

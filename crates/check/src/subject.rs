@@ -3,8 +3,8 @@
 use crate::Options;
 use crate::barrier::Barrier;
 use crate::fault::{Stop, guarded, is_final, panicked};
-use crate::ledger::KeyLedger;
 use crate::probe::Probe;
+use crate::written::KeyLedger;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 use store::{BlockingClient, Capabilities, Store};
@@ -25,7 +25,7 @@ impl<'a> Subject<'a> {
         Subject { store, options, ledger: KeyLedger::default(), operations: AtomicU64::new(0), prefix }
     }
 
-    /// Whether somebody has asked for the end of the check.
+    /// Returns whether somebody has asked for the end of the check.
     pub fn is_stopped(&self) -> bool {
         self.options.stop.as_ref().is_some_and(|stop| stop.load(Ordering::Relaxed))
     }
@@ -38,32 +38,32 @@ impl<'a> Subject<'a> {
         }
     }
 
-    /// What the store declares.
+    /// Returns the capabilities that the store declares.
     pub fn capabilities(&self) -> &Capabilities {
         self.store.capabilities()
     }
 
-    /// What all keys of this check begin with.
+    /// Returns the beginning of all keys of this check.
     pub fn prefix(&self) -> &str {
         &self.prefix
     }
 
-    /// A key of this check.
+    /// Returns a key of this check.
     pub fn key(&self, name: impl AsRef<[u8]>) -> Vec<u8> {
         [self.prefix.as_bytes(), name.as_ref()].concat()
     }
 
-    /// The longest value the store takes, as far as this check sends it.
+    /// Returns the longest value the store takes, as far as this check sends it.
     pub fn longest_value_bytes(&self) -> usize {
         self.capabilities().max_value_bytes.min(self.options.largest_value_bytes)
     }
 
-    /// A new connection with one operation in flight.
+    /// Returns a new connection with one operation in flight.
     pub fn probe(&self) -> Result<Probe<'_>, Stop> {
         self.probe_with(1)
     }
 
-    /// A new connection with up to `pipeline` operations in flight.
+    /// Returns a new connection with up to `pipeline` operations in flight.
     pub fn probe_with(&self, pipeline: u32) -> Result<Probe<'_>, Stop> {
         match BlockingClient::open(self.store, pipeline, self.options.timeout) {
             Ok(client) => Ok(Probe::new(self, client.until(self.options.stop.clone()))),

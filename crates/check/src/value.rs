@@ -1,6 +1,6 @@
 //! Values that are all distinct: every byte follows from the key, the version and the length.
 
-/// The value of `key` in that version: `len` pseudo-random bytes, all 256 byte values among them.
+/// Makes the value of `key` in that version: `len` pseudo-random bytes, all 256 byte values among them.
 pub fn of(key: &[u8], version: u64, len: usize) -> Vec<u8> {
     let mut state = hash(key) ^ version.wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ (len as u64).rotate_left(40);
     let mut value = Vec::with_capacity(len + 8);
@@ -11,7 +11,7 @@ pub fn of(key: &[u8], version: u64, len: usize) -> Vec<u8> {
     value
 }
 
-/// FNV-1a, 64 bits, with the mixing of splitmix64 at the end.
+/// Hashes bytes by FNV-1a, 64 bits, with the mixing of splitmix64 at the end.
 pub fn hash(bytes: &[u8]) -> u64 {
     let folded = bytes
         .iter()
@@ -31,7 +31,7 @@ fn mix(mut z: u64) -> u64 {
     z ^ (z >> 31)
 }
 
-/// A shuffled order of `0..count`, the same for the same seed.
+/// Returns a shuffled order of `0..count`, the same for the same seed.
 pub fn shuffled(count: usize, seed: u64) -> Vec<usize> {
     let mut state = seed;
     let mut order: Vec<usize> = (0..count).collect();

@@ -7,7 +7,7 @@ mod running;
 mod values;
 
 use crate::commands::selftest::SelftestArguments;
-use crate::{failure, words};
+use crate::{failure, shell_words};
 use clap::{Args, ColorChoice, Parser, Subcommand};
 pub use comparing::{CompareArguments, ComparisonFormat, NoisyGate, ReportArguments, StudyFormat};
 pub use proving::{CheckArguments, CrashArguments, MeansArgument, MomentArgument, NodesArgument};
@@ -124,7 +124,7 @@ pub struct TuneArguments {
 #[derive(Debug, Args)]
 pub struct QueryArguments {
     /// The job, e.g. fans
-    #[arg(value_parser = words::job(), hide_possible_values = true)]
+    #[arg(value_parser = shell_words::job(), hide_possible_values = true)]
     pub job: String,
     /// What to ask about: for fans a page, for counts a term
     #[arg(required_unless_present = "top")]
@@ -133,7 +133,7 @@ pub struct QueryArguments {
     #[arg(long, value_name = "N", conflicts_with = "key", num_args = 0..=1, default_missing_value = "10")]
     pub top: Option<usize>,
     /// The store: your own, or a private one, on which the job is run first
-    #[arg(short = 's', long = "store", value_name = "SPEC", default_value = "ram", value_parser = words::store())]
+    #[arg(short = 's', long = "store", value_name = "SPEC", default_value = "ram", value_parser = shell_words::store())]
     #[arg(hide_possible_values = true)]
     pub store: String,
     /// Input for a private store: a file, or a name `kvtrial jobs` shows
@@ -147,14 +147,14 @@ pub struct QueryArguments {
 /// Options of `clear`.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "It deletes only what the study says was left there. If the run named files, start this in the same directory."
+    after_help = "Only what the study says was left there is deleted. If the run named files, start this in the same directory."
 )]
 pub struct ClearArguments {
     /// The study's directory
     #[arg(value_name = "DIR")]
     pub study: PathBuf,
     /// The store with its password, which no study holds
-    #[arg(short = 's', long = "store", value_name = "SPEC", value_parser = words::store(), hide_possible_values = true)]
+    #[arg(short = 's', long = "store", value_name = "SPEC", value_parser = shell_words::store(), hide_possible_values = true)]
     pub stores: Vec<String>,
 }
 
@@ -176,9 +176,9 @@ pub struct StoresArguments {
 #[derive(Debug, Args)]
 pub struct JobsArguments {
     /// Only this job, or the script in this file
-    #[arg(value_parser = words::job(), hide_possible_values = true)]
+    #[arg(value_parser = shell_words::job(), hide_possible_values = true)]
     pub job: Option<String>,
-    /// Data of a script that reads some: a file, or a name `kvtrial jobs` shows
+    /// Data for a script that reads data: a file, or a name `kvtrial jobs` shows
     #[arg(long, value_name = "FILE|NAME", requires = "job")]
     pub data: Option<String>,
     /// Print the list as JSON
@@ -193,23 +193,23 @@ pub struct NewArguments {
     /// Name of the script; it is written to NAME.lua
     pub name: String,
     /// The example to start from
-    #[arg(long, value_name = "EXAMPLE", default_value = "session", value_parser = words::example())]
+    #[arg(long, value_name = "EXAMPLE", default_value = "session", value_parser = shell_words::example())]
     pub like: String,
 }
 
 /// Options of `fetch-store`.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "It goes to kvtrial/stores below XDG_CACHE_HOME or ~/.cache; delete it there when you no longer need it.\n\
+    after_help = "The program goes to kvtrial/stores below XDG_CACHE_HOME or ~/.cache; delete it there when you no longer need it.\n\
                   Java programs come from Maven. Your own npm gets dynalite and PouchDB Server, your own Go builds versitygw.\n\
                   Every part must have the sum that kvtrial expects. A failed transfer leaves nothing behind."
 )]
 pub struct FetchStoreArguments {
     /// The store
-    #[arg(value_parser = words::fetched())]
+    #[arg(value_parser = shell_words::fetched())]
     pub store: String,
-    /// Maven repository, registry of npm or module proxy of Go to get it from: https://, or file:// and a directory [default: KVTRIAL_MAVEN, else
-    /// Maven Central; what npm or Go is set to]
+    /// Maven repository, npm registry or Go module proxy to get it from: https://, or file:// and a directory [default: KVTRIAL_MAVEN, else
+    /// Maven Central; for npm and Go what they are set to]
     #[arg(long, value_name = "URL")]
     pub from: Option<String>,
 }

@@ -32,7 +32,8 @@ use crate::failure::{self, CommandFailure};
 use crate::output::{self, note};
 use std::process::ExitCode;
 
-/// How to end at once, with this exit status: when the user interrupts a second time, or nothing can be stopped in order.
+/// A function that ends the process at once, with this exit status: when the user interrupts a second time, or nothing can be stopped in
+/// order.
 pub type Leave = fn(u8) -> !;
 
 /// Carries out a command; its exit status.
@@ -51,7 +52,7 @@ pub fn carry_out(arguments: Arguments, leave: Leave) -> ExitCode {
     }
 }
 
-/// What every command a user gives needs first.
+/// Prepares what every command of a user needs first.
 fn prepare(leave: Leave) -> Result<(), CommandFailure> {
     ::stores::echo_served_by(echo::command_line());
     ::terminal::fit_terminal();

@@ -15,7 +15,7 @@ pub const UNTRUSTED: u8 = 4;
 /// Interrupted.
 pub const INTERRUPTED: u8 = 130;
 
-/// What each status means, for help and manual.
+/// The meaning of each status, for help and manual.
 pub const MEANINGS: [(u8, &str); 6] = [
     (GOOD, "all cells valid or degraded"),
     (VOID, "some cell void or not run, or some check failed"),
@@ -25,7 +25,7 @@ pub const MEANINGS: [(u8, &str); 6] = [
     (INTERRUPTED, "interrupted"),
 ];
 
-/// The same in a line.
+/// Returns the same in a line.
 pub fn meanings() -> String {
     let each: Vec<String> = MEANINGS.iter().map(|(status, meaning)| format!("{status} {meaning}")).collect();
     format!("Exit status: {}.", each.join("; "))
@@ -34,27 +34,27 @@ pub fn meanings() -> String {
 /// A command that failed.
 #[derive(Debug)]
 pub struct CommandFailure {
-    /// What happened and what to do.
+    /// A sentence on what happened and what to do.
     pub message: String,
     /// The exit status.
     pub status: u8,
 }
 
 impl CommandFailure {
-    /// Bad usage or input.
+    /// Makes the failure of bad usage or input.
     pub fn usage(message: impl ToString) -> CommandFailure {
         CommandFailure { message: message.to_string(), status: USAGE }
     }
 }
 
 impl CommandFailure {
-    /// A store that died, or has no answer, fails the check; everything else is for the user to fix.
+    /// Makes a store that died, or has no answer, fails the check; everything else is for the user to fix.
     pub fn of(error: RunError) -> CommandFailure {
         let status = if matches!(error, RunError::Broken { .. } | RunError::Answer(_)) { VOID } else { USAGE };
         CommandFailure { message: error.to_string(), status }
     }
 
-    /// What was asked for cannot be done.
+    /// Makes the failure of a request that cannot be met.
     pub fn of_request(error: RequestError) -> CommandFailure {
         let RequestError::NoRoom(store, shortage) = &error else {
             return CommandFailure::usage(error);

@@ -11,7 +11,7 @@ mod commands;
 mod failure;
 mod output;
 mod password;
-mod words;
+mod shell_words;
 
 use std::process::ExitCode;
 

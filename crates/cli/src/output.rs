@@ -21,12 +21,12 @@ fn colour() -> Colour {
     on(&io::stdout())
 }
 
-/// Whether standard error has colours: the live view is there.
+/// Returns whether standard error has colours: the live view is there.
 pub fn error_colour() -> Colour {
     on(&io::stderr())
 }
 
-/// Whether standard output is a terminal.
+/// Returns whether standard output is a terminal.
 pub fn is_read_by_people() -> bool {
     io::stdout().is_terminal()
 }
@@ -53,7 +53,7 @@ pub fn note(line: &str) {
     let _ = io::stderr().lock().write_all(format!("{}\n", visible(line)).as_bytes());
 }
 
-/// A word as a shell takes it: as it is where that is safe, else in quotes.
+/// Returns a word as a shell takes it: as it is where that is safe, else in quotes.
 pub fn shell_word(text: &str) -> String {
     let is_safe = |letter: char| letter.is_alphanumeric() || "-_./:@,=+%".contains(letter);
     match !text.is_empty() && text.chars().all(is_safe) {
@@ -62,18 +62,18 @@ pub fn shell_word(text: &str) -> String {
     }
 }
 
-/// Prints; a reader that went away (`| head`, a terminal that was closed) is no error, a full disk is one. What comes from outside commands
-/// no terminal.
+/// Prints; a reader that went away (`| head`, a terminal that was closed) is no error, a full disk is one. Text from outside commands no
+/// terminal.
 pub fn print(text: &str) -> Result<(), CommandFailure> {
     written(&visible(text))
 }
 
-/// The same with kvtrial's own colours, where there are any.
+/// Prints as [`print`] does, with kvtrial's own colours, where there are any.
 pub fn print_painted(text: &dyn Fn(Colour) -> String) -> Result<(), CommandFailure> {
     written(&painted(text, colour()))
 }
 
-/// A text in its colours, as [`print_painted`] has it.
+/// Returns a text in its colours, as [`print_painted`] has it.
 pub fn shown(text: &dyn Fn(Colour) -> String) -> String {
     painted(text, colour())
 }
@@ -96,7 +96,7 @@ fn written(text: &str) -> Result<(), CommandFailure> {
     }
 }
 
-/// Whether an error of writing is one that somebody should know of.
+/// Returns whether an error of writing is one that somebody should know of.
 pub fn has_a_reader(error: &io::Error) -> bool {
     error.kind() != io::ErrorKind::BrokenPipe && error.raw_os_error() != Some(libc::EIO)
 }

@@ -12,7 +12,7 @@ pub struct Findings {
 }
 
 impl Findings {
-    /// What was found.
+    /// Returns the findings.
     pub fn done(self) -> CrashFindings {
         self.found
     }

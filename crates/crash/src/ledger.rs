@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// What a write does to its key.
+/// The effect of a write on its key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WriteKind {
     /// Stores a value, replacing any.
@@ -41,14 +41,15 @@ impl WriteKind {
     }
 }
 
-/// One write that was sent. Its version is its place in the client's page, counted from 1.
+/// A write that was sent. Its version is its place in the client's page, counted from 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SentWrite {
     /// The client's key, numbered.
     pub key: u32,
-    /// What it does.
+    /// The effect of the write.
     pub kind: WriteKind,
-    /// When it was acknowledged, on the system's monotonic clock; `None`: it was in flight, or failed, and may have happened.
+    /// The time of the acknowledgement, on the system's monotonic clock; `None`: the write was in flight, or failed, and may have
+    /// happened.
     pub acknowledged_at_ns: Option<u64>,
 }
 
@@ -102,7 +103,7 @@ impl AckLedger {
         AckLedger::map(file, clients, capacity)
     }
 
-    /// Where another process of the same user finds it while this one lives.
+    /// Returns where another process of the same user finds it while this one lives.
     pub fn path(&self) -> PathBuf {
         format!("/proc/{}/fd/{}", std::process::id(), self.file.as_raw_fd()).into()
     }
@@ -135,12 +136,12 @@ impl AckLedger {
         Ok(AckLedger { file, memory, clients, capacity })
     }
 
-    /// How many clients have a page.
+    /// Returns how many clients have a page.
     pub fn clients(&self) -> u32 {
         self.clients
     }
 
-    /// The page of a client, counted from 0.
+    /// Returns the page of a client, counted from 0.
     pub fn page(&self, client: u32) -> Page<'_> {
         assert!(client < self.clients, "a ledger of {} clients has no client {client}", self.clients);
         let numbers = AckLedger::numbers_of_page(self.capacity);
@@ -155,12 +156,12 @@ impl AckLedger {
         self.page(0).numbers[UPKEEP].fetch_add(1, Ordering::AcqRel);
     }
 
-    /// Whether the store is at what it was told to do.
+    /// Returns whether the store is at what it was told to do.
     pub fn is_at_upkeep(&self) -> bool {
         self.page(0).numbers[UPKEEP].load(Ordering::Acquire) % 2 == 1
     }
 
-    /// When each write was acknowledged, of all clients, in order.
+    /// Returns the time of each acknowledgement, of all clients, in order.
     pub fn acknowledged_at_ns(&self) -> Vec<u64> {
         let of = |client| self.page(client).entries().into_iter().filter_map(|entry| entry.acknowledged_at_ns);
         let mut all: Vec<u64> = (0..self.clients).flat_map(of).collect();
@@ -168,12 +169,12 @@ impl AckLedger {
         all
     }
 
-    /// Whether some client had a write acknowledged, or failed.
+    /// Returns whether some client had a write acknowledged, or failed.
     pub fn any_began(&self) -> bool {
         (0..self.clients).any(|client| self.page(client).sent() > 1)
     }
 
-    /// Whether every client had a write acknowledged, or failed.
+    /// Returns whether every client had a write acknowledged, or failed.
     pub fn all_began(&self) -> bool {
         (0..self.clients).all(|client| self.page(client).sent() > 1)
     }
@@ -186,7 +187,7 @@ impl Drop for AckLedger {
     }
 }
 
-/// What one client sent. Only that client's thread adds to it.
+/// The page of one client, with the writes it sent. Only that client's thread adds to it.
 #[derive(Clone, Copy)]
 pub struct Page<'a> {
     numbers: &'a [AtomicU64],
@@ -221,7 +222,7 @@ impl Page<'_> {
         }
     }
 
-    /// The write of a version, if it was sent.
+    /// Returns the write of a version, if it was sent.
     pub fn entry(&self, version: u32) -> Option<SentWrite> {
         if version == 0 || version > self.sent() {
             return None;
@@ -235,13 +236,13 @@ impl Page<'_> {
         })
     }
 
-    /// All writes sent so far, in their order.
+    /// Returns all writes sent so far, in their order.
     pub fn entries(&self) -> Vec<SentWrite> {
         (1..=self.sent()).filter_map(|version| self.entry(version)).collect()
     }
 }
 
-/// The system's monotonic clock, the same in all processes.
+/// Returns the system's monotonic clock, the same in all processes.
 #[inline]
 pub fn now_ns() -> u64 {
     let mut now = libc::timespec { tv_sec: 0, tv_nsec: 0 };

@@ -7,8 +7,8 @@
 //!
 //! What never lives here: starting or killing anything (host), when the crash comes (runner), tables and sentences (terminal).
 
+mod audit;
 mod findings;
-mod judge;
 mod ledger;
 mod promise;
 pub mod proof;
@@ -17,8 +17,8 @@ mod stream;
 mod value;
 mod writer;
 
+pub use audit::{Remains, audit};
 pub use findings::Findings;
-pub use judge::{Remains, judge};
 pub use ledger::{AckLedger, Page, SentWrite, WriteKind, now_ns};
 pub use promise::{promise, ruled_out};
 pub use reader::{clear, read, unused};

@@ -2,7 +2,7 @@
 
 use study::{CrashCut, Durability, Promise};
 
-/// What these kills show of a level.
+/// Returns the verdict of these kills on a level.
 pub fn promise(level: Durability, cuts: &[CrashCut]) -> Promise {
     if cuts.iter().any(|cut| cut.breaks(level)) {
         Promise::Broken
@@ -13,7 +13,7 @@ pub fn promise(level: Durability, cuts: &[CrashCut]) -> Promise {
     }
 }
 
-/// The largest share of cuts in which a promise may still break that was kept in all of these, at 95 % (the rule of three).
+/// Returns the largest share of cuts in which a promise may still break that was kept in all of these, at 95 % (the rule of three).
 pub fn ruled_out(clean_cuts: u32) -> f64 {
     match clean_cuts {
         0 => 1.0,

@@ -27,7 +27,7 @@ pub const FAULTS: [(&str, Shows); 6] = [
     ("no-checksum", Shows::Torn),
 ];
 
-/// What a fault must be found as.
+/// The kind of finding that a fault must show up as.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shows {
     /// Acknowledged writes are gone.
@@ -39,7 +39,7 @@ pub enum Shows {
 }
 
 impl Shows {
-    /// Whether these findings show it.
+    /// Returns whether these findings show it.
     pub fn is_in(self, found: &study::CrashFindings) -> bool {
         match self {
             Shows::Lost => found.lost > 0,
@@ -49,7 +49,7 @@ impl Shows {
     }
 }
 
-/// The store of that name, if it is the proof store.
+/// Returns the store of that name, if it is the proof store.
 pub fn find(name: &str) -> Option<&'static StoreInfo> {
     (name == NAME).then_some(&PROOF)
 }

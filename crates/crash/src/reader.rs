@@ -1,7 +1,7 @@
 //! Reads everything that was sent, and compares it with the ledger.
 
+use crate::audit::{Remains, audit};
 use crate::findings::Findings;
-use crate::judge::{Remains, judge};
 use crate::ledger::AckLedger;
 use crate::stream::{WriteSet, key};
 use crate::value::labels;
@@ -45,7 +45,7 @@ pub fn read(
         }
         let name = |it: u32| String::from_utf8_lossy(&key(set.number, number, it)).into_owned();
         let mut take = |key: u32| std::mem::replace(&mut all[key as usize], Remains::Absent);
-        judge(&sent, crash_at_ns, &mut take, &name, &mut findings);
+        audit(&sent, crash_at_ns, &mut take, &name, &mut findings);
     }
     Ok(findings.done())
 }
@@ -85,12 +85,12 @@ pub fn clear(store: &dyn Store, ledger: &AckLedger, set: WriteSet, deadline: Dur
     Ok(())
 }
 
-/// How many keys a client has written to.
+/// Returns the number of keys a client has written to.
 fn keys(ledger: &AckLedger, client: u32) -> u32 {
     ledger.page(client).entries().iter().map(|entry| entry.key + 1).max().unwrap_or(0)
 }
 
-/// What a reply shows of a key.
+/// Returns what a reply shows of a key.
 fn found(reply: &OwnedReply, set: WriteSet, client: u32, key: u32) -> Remains {
     let value = match reply {
         OwnedReply::Missing => return Remains::Absent,

@@ -5,7 +5,7 @@ use crate::ledger::WriteKind;
 /// A set of writes: one crash's, with keys of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WriteSet {
-    /// Its number, part of every key and value.
+    /// The client's number, part of every key and value.
     pub number: u32,
     /// Seed of every choice.
     pub seed: u64,
@@ -31,7 +31,7 @@ impl Stream {
         Stream { random: Draws::new(set.seed, u64::from(set.number) << 32 | u64::from(client)), keys: 0, appends }
     }
 
-    /// The key and what is done to it.
+    /// Returns the key and what is done to it.
     pub(crate) fn next(&mut self) -> (u32, WriteKind) {
         let choice = self.random.below(16);
         if choice < FRESH || self.keys == 0 {
@@ -52,7 +52,7 @@ impl Stream {
 /// Bytes of every key.
 pub(crate) const KEY_BYTES: usize = 31;
 
-/// The key of a client, numbered, as the store gets it: `kvtrial-crash:SET:CLI:KEY`.
+/// Returns the key of a client, numbered, as the store gets it: `kvtrial-crash:SET:CLI:KEY`.
 pub(crate) fn key(set: u32, client: u32, key: u32) -> [u8; KEY_BYTES] {
     let mut bytes = *b"kvtrial-crash:0000:000:00000000";
     for (number, end) in [(set, 18), (client, 22), (key, KEY_BYTES)] {
@@ -95,18 +95,19 @@ const AGAIN: u64 = u64::MAX - (1 << 32);
 const STRUCK: u64 = u64::MAX - (2 << 32);
 
 impl WriteSet {
-    /// How long after the first acknowledgements the crash comes, by the seed: up to the longest, not sooner than a twentieth of it.
+    /// Returns how long after the first acknowledgements the crash comes, by the seed: up to the longest, not sooner than a twentieth of
+    /// it.
     pub fn moment_ns(self, longest_ns: u64) -> u64 {
         let mut random = Draws::new(self.seed, u64::MAX - u64::from(self.number));
         longest_ns / 20 + random.below(longest_ns - longest_ns / 20)
     }
 
-    /// How long after its start on what was left the store is killed again, by the seed: up to the longest.
+    /// Returns how long after its start on what was left the store is killed again, by the seed: up to the longest.
     pub fn again_ns(self, longest_ns: u64) -> u64 {
         Draws::new(self.seed, AGAIN - u64::from(self.number)).below(longest_ns.max(1))
     }
 
-    /// Which of this number of nodes fail, by the seed, counted from 0.
+    /// Returns which of this number of nodes fail, by the seed, counted from 0.
     pub fn struck(self, how_many: usize, nodes: usize) -> Vec<usize> {
         let mut random = Draws::new(self.seed, STRUCK - u64::from(self.number));
         let mut all: Vec<usize> = (0..nodes).collect();

@@ -18,7 +18,7 @@ pub struct Label {
     pub version: u32,
 }
 
-/// The value of this label, its length chosen by it, from the shortest to the buffer's; written into that.
+/// Returns the value of this label, its length chosen by it, from the shortest to the buffer's; written into that.
 pub fn value(label: Label, buffer: &mut [u8]) -> &[u8] {
     let mut random =
         crate::stream::Draws::new(u64::from(label.client) << 32 | u64::from(label.version), u64::from(label.set));
@@ -36,7 +36,7 @@ pub fn value(label: Label, buffer: &mut [u8]) -> &[u8] {
     &buffer[..length]
 }
 
-/// The labels of a value's parts, one per write that made it; `None` where some part is not whole.
+/// Returns the labels of a value's parts, one per write that made it; `None` where some part is not whole.
 pub fn labels(value: &[u8]) -> Option<Vec<Label>> {
     let mut labels = Vec::with_capacity(1);
     let mut rest = value;

@@ -19,14 +19,14 @@ const MOST_FAILURES: u32 = 5;
 const REST: Duration = Duration::from_millis(5);
 const NAP: Duration = Duration::from_millis(1);
 
-/// What clients do when writes fail.
+/// The reaction of clients when writes fail.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Endurance {
-    /// They write no more: the store is gone.
+    /// Clients write no more: the store is gone.
     GiveUp,
-    /// They go on, with other keys: some of its nodes are gone, or frozen.
+    /// Clients go on, with other keys: some of the store's nodes are gone, or frozen.
     GoOn {
-        /// What a write may take.
+        /// The longest time a write may take.
         timeout: Duration,
     },
 }

@@ -20,7 +20,7 @@ const MADE_AT_ONCE: u64 = 4 << 20;
 /// Keys that are sorted at once when all are visited in order: 64 MiB of them.
 const SORTED_AT_ONCE: u64 = 8 << 20;
 
-/// One event.
+/// An event of the job append.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Event {
     /// Names the key.
@@ -30,13 +30,13 @@ pub struct Event {
 }
 
 impl Event {
-    /// The key.
+    /// Returns the key.
     #[inline]
     pub fn key(&self) -> [u8; KEY_BYTES] {
         self.id.to_be_bytes()
     }
 
-    /// What is appended.
+    /// Returns the record that is appended for the event.
     #[inline]
     pub fn record(&self) -> [u8; RECORD_BYTES] {
         (u128::from(self.id) << 64 | u128::from(self.fields)).to_be_bytes()
@@ -97,17 +97,17 @@ impl Events {
         Ok(Events { source: Source::Read(table), source_name, digest: Some(digest) })
     }
 
-    /// File or generator they came from.
+    /// Returns the name of the file or generator the events came from.
     pub fn source_name(&self) -> &str {
         &self.source_name
     }
 
-    /// Digest of the text, when they were read.
+    /// Returns the digest of the text, when the events were read.
     pub fn digest(&self) -> Option<&str> {
         self.digest.as_deref()
     }
 
-    /// Number of events.
+    /// Returns the number of events.
     pub fn len(&self) -> u64 {
         match &self.source {
             Source::Generated { generator, .. } => generator.events(),
@@ -115,12 +115,12 @@ impl Events {
         }
     }
 
-    /// Whether there is none. There always is one.
+    /// Returns whether there is none. There always is one.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Number of different keys.
+    /// Returns the number of different keys.
     pub fn keys(&self) -> u64 {
         match &self.source {
             Source::Generated { generator, .. } => generator.keys(),
@@ -136,7 +136,7 @@ impl Events {
         }
     }
 
-    /// The event of this index, below [`len`](Events::len).
+    /// Returns the event of this index, below [`len`](Events::len).
     #[inline]
     pub fn event(&self, index: u64) -> Event {
         match &self.source {
@@ -145,7 +145,7 @@ impl Events {
         }
     }
 
-    /// The events from index `first` on, as many as `out` holds.
+    /// Fills `out` with the events from index `first` on.
     pub fn fill(&self, first: u64, out: &mut [Event]) {
         match &self.source {
             Source::Generated { generator, made } if made.is_empty() => generator.fill(first, out),
@@ -155,7 +155,7 @@ impl Events {
         }
     }
 
-    /// The id of key number `key`, below [`keys`](Events::keys).
+    /// Returns the id of key number `key`, below [`keys`](Events::keys).
     #[inline]
     pub fn id(&self, key: u64) -> u64 {
         match &self.source {
@@ -164,7 +164,7 @@ impl Events {
         }
     }
 
-    /// The number of the key with this id; `None`: there is no such key.
+    /// Returns the number of the key with this id; `None`: there is no such key.
     #[inline]
     pub fn key_of(&self, id: u64) -> Option<u64> {
         match &self.source {
@@ -173,7 +173,7 @@ impl Events {
         }
     }
 
-    /// The whole value of key number `key` after all events, in `out` (cleared first). `scratch` is any vector, reused.
+    /// Writes the whole value of key number `key` after all events to `out` (cleared first). `scratch` is any vector, reused.
     pub fn value(&self, key: u64, scratch: &mut Vec<(u64, u64)>, out: &mut Vec<u8>) {
         out.clear();
         match &self.source {

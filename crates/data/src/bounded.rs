@@ -22,7 +22,7 @@ pub struct MemoryWatch {
 }
 
 impl MemoryWatch {
-    /// Of an input that begins now.
+    /// Makes a watch on an input that begins now.
     #[expect(clippy::new_without_default, reason = "what is free is asked now")]
     pub fn new() -> MemoryWatch {
         MemoryWatch::by(limits::memory::free_bytes)
@@ -32,7 +32,7 @@ impl MemoryWatch {
         MemoryWatch { free, at_first: free(), passed: 0, next_look: STEP }
     }
 
-    /// This many bytes more of it were read or made, whether they are kept or not.
+    /// Counts this many bytes more of the input as read or made, whether they are kept or not.
     ///
     /// # Errors
     /// What was free at the beginning has halved.

@@ -14,7 +14,7 @@ const UNITS: [(&str, f64); 10] = [
     ("GiB", 1_073_741_824.0),
 ];
 
-/// The number a text stands for; `None` when it is none.
+/// Returns the number a text stands for; `None` when it is none.
 ///
 /// ```
 /// # use kvtrial_data as data;
@@ -28,7 +28,7 @@ pub fn number(text: &str) -> Option<f64> {
     digits.replace('_', "").parse::<f64>().ok().filter(|number| number.is_finite()).map(|number| number * unit)
 }
 
-/// The same where it is a whole number.
+/// Returns the same where it is a whole number.
 ///
 /// ```
 /// # use kvtrial_data as data;
@@ -43,7 +43,7 @@ pub fn whole(text: &str) -> Option<u64> {
     number(text).filter(|number| number.fract() == 0.0 && (0.0..9e15).contains(number)).map(|number| number as u64)
 }
 
-/// A number with letters behind it as digits alone, so that a study says the same however it was written; other texts as they are.
+/// Returns a number with letters behind it as digits alone, so that a study says the same however it was written; other texts as they are.
 ///
 /// ```
 /// # use kvtrial_data as data;

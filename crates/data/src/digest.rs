@@ -28,14 +28,14 @@ impl LineDigest {
         }
     }
 
-    /// `sha256:` and 64 hex digits.
+    /// Returns `sha256:` and 64 hex digits.
     pub fn finish(mut self) -> String {
         self.hasher.update(&self.buffer);
         named(&self.hasher.finalize())
     }
 }
 
-/// Digest of lines in any order: sorts them bytewise first. Lines come without their `\n`.
+/// Returns the digest of lines in any order: sorts them bytewise first. Lines come without their `\n`.
 pub fn of_lines<L: AsRef<[u8]> + Ord>(mut lines: Vec<L>) -> String {
     lines.sort_unstable_by(|a, b| a.as_ref().cmp(b.as_ref()));
     let mut digest = LineDigest::default();
@@ -45,12 +45,12 @@ pub fn of_lines<L: AsRef<[u8]> + Ord>(mut lines: Vec<L>) -> String {
     digest.finish()
 }
 
-/// Digest of bytes as they are.
+/// Returns the digest of bytes as they are.
 pub fn of_bytes(bytes: &[u8]) -> String {
     named(&Sha256::digest(bytes))
 }
 
-/// sha256 of bytes as they are, as 64 hex digits.
+/// Returns the sha256 of bytes as they are, as 64 hex digits.
 pub fn hex_of_bytes(bytes: &[u8]) -> [u8; 64] {
     let mut text = [0; 64];
     for (pair, byte) in text.chunks_exact_mut(2).zip(Sha256::digest(bytes)) {

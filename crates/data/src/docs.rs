@@ -207,56 +207,56 @@ impl DocSet {
         order
     }
 
-    /// Number of documents.
+    /// Returns the number of documents.
     pub fn len(&self) -> usize {
         self.ends.len()
     }
 
-    /// Whether there is none; a set that was loaded has some.
+    /// Returns whether there is none; a set that was loaded has some.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// A document, as it was read.
+    /// Returns a document, as it was read.
     #[inline]
     pub fn document(&self, at: usize) -> &[u8] {
         let start = if at == 0 { 0 } else { self.ends[at - 1] as usize };
         &self.bytes[start..self.ends[at] as usize]
     }
 
-    /// Its id.
+    /// Returns the document's id.
     #[inline]
     pub fn id(&self, at: usize) -> &[u8] {
         let start = if at == 0 { 0 } else { self.id_ends[at - 1] as usize };
         &self.ids[start..self.id_ends[at] as usize]
     }
 
-    /// The line it came from, from 1.
+    /// Returns the line it came from, from 1.
     pub fn line(&self, at: usize) -> u64 {
         u64::from(self.lines[at])
     }
 
-    /// Bytes of all documents.
+    /// Returns the number of bytes of all documents.
     pub fn document_bytes(&self) -> u64 {
         self.bytes.len() as u64
     }
 
-    /// Bytes of all ids.
+    /// Returns the number of bytes of all ids.
     pub fn id_bytes(&self) -> u64 {
         self.ids.len() as u64
     }
 
-    /// File, data set or generator it came from.
+    /// Returns the name of the file, data set or generator the documents came from.
     pub fn source_name(&self) -> &str {
         &self.source_name
     }
 
-    /// Bytes of the text read, unpacked, each line ended by one `\n`; of CSV those of the documents it became.
+    /// Returns the number of bytes of the text read, unpacked, each line ended by one `\n`; of CSV those of the documents it became.
     pub fn text_bytes(&self) -> u64 {
         self.text_bytes
     }
 
-    /// Digest of that text: what `sha256sum` says of a file in that form.
+    /// Returns the digest of that text: the same as `sha256sum` gives for a file in that form.
     pub fn digest(&self) -> &str {
         &self.digest
     }

@@ -12,7 +12,7 @@ pub struct Spot {
 }
 
 impl Spot {
-    /// The place `byte` bytes into line number `line`.
+    /// Makes the place `byte` bytes into line number `line`.
     pub fn of(line: u64, text: &[u8], byte: usize) -> Spot {
         let before = &text[..byte.min(text.len())];
         Spot { line, column: String::from_utf8_lossy(before).chars().count() + 1 }
@@ -24,21 +24,21 @@ impl Spot {
 pub struct DataError {
     /// File or data set.
     pub source_name: String,
-    /// Where in it, when there is a place.
+    /// The place in the input, when there is one.
     pub spot: Option<Spot>,
-    /// What is wrong.
+    /// The problem.
     pub problem: String,
-    /// What to do about it.
+    /// The remedy.
     pub remedy: String,
 }
 
 impl DataError {
-    /// A problem with an input as a whole.
+    /// Returns a problem with an input as a whole.
     pub fn whole(source_name: impl ToString, problem: impl Into<String>, remedy: impl Into<String>) -> DataError {
         DataError { source_name: source_name.to_string(), spot: None, problem: problem.into(), remedy: remedy.into() }
     }
 
-    /// A problem at a place.
+    /// Returns a problem at a place.
     pub fn at(
         source_name: impl ToString,
         spot: Spot,

@@ -18,7 +18,7 @@ const BLOCK_BYTES: usize = 32 << 10;
 /// Customers have numbers below this.
 pub const CUSTOMERS_END: u64 = 1 << 61;
 
-/// How events are written.
+/// The format in which events are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EventFormat {
     /// `customer,date,quantity,cents`.
@@ -27,7 +27,7 @@ pub enum EventFormat {
     V2,
 }
 
-/// One event, parsed.
+/// An event, parsed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OrderEvent {
     /// Whose it is, where that is known.
@@ -36,12 +36,12 @@ pub struct OrderEvent {
     pub month: u32,
     /// Things ordered, where something was.
     pub quantity: Option<u32>,
-    /// Their price, where it is known.
+    /// The price in cents, where it is known.
     pub cents: Option<u32>,
 }
 
 impl OrderEvent {
-    /// How many counters it goes to: of its month, and of its customer, each one, two or three.
+    /// Returns how many counters it goes to: of its month, and of its customer, each one, two or three.
     pub fn fan_out(self) -> u64 {
         (1 + u64::from(self.customer.is_some()))
             * (1 + u64::from(self.quantity.is_some()) + u64::from(self.cents.is_some()))
@@ -62,7 +62,7 @@ pub struct EventText {
 }
 
 impl EventText {
-    /// That many events of customers numbered from 1, by this seed; in both formats the same.
+    /// Generates that many events of customers numbered from 1, by this seed; in both formats the same.
     pub fn generate(format: EventFormat, events: u64, seed: u64) -> EventText {
         let text = generate::text(format, events, seed);
         EventText::of(format!("{events} generated events"), format, text)
@@ -94,17 +94,17 @@ impl EventText {
         EventText { digest: of_bytes(&text), source_name, format, text, ends }
     }
 
-    /// Where it is from.
+    /// Returns where it is from.
     pub fn source_name(&self) -> &str {
         &self.source_name
     }
 
-    /// Digest of the text.
+    /// Returns the digest of the text.
     pub fn digest(&self) -> &str {
         &self.digest
     }
 
-    /// Bytes of text.
+    /// Returns the number of bytes of text.
     pub fn bytes(&self) -> usize {
         self.text.len()
     }
@@ -174,7 +174,7 @@ fn remedy(format: EventFormat) -> &'static str {
     }
 }
 
-/// The month of a date; on failure what is wrong with it.
+/// Returns the month of a date; on failure what is wrong with it.
 #[inline]
 pub(crate) fn month(date: u64) -> Result<u32, String> {
     let (year, month, day) = (date / 10_000, date / 100 % 100, date % 100);

@@ -25,7 +25,7 @@ pub const KNOWN: [(&str, &str); 3] = [
     ("gen:N:SEED", "N generated profiles with the skew of the original of 2009"),
 ];
 
-/// The bytes of a data set shipped with the program, and how many lines of it are meant.
+/// Returns the bytes of a data set shipped with the program, and how many lines of it are meant.
 pub fn shipped(name: &str) -> Option<(&'static [u8], usize)> {
     match name {
         "debian-10k" => Some((DEBIAN_10K, usize::MAX)),
@@ -34,7 +34,7 @@ pub fn shipped(name: &str) -> Option<(&'static [u8], usize)> {
     }
 }
 
-/// The lines of a generated data set, `gen:PROFILES:SEED`.
+/// Returns the lines of a generated data set, `gen:PROFILES:SEED`.
 ///
 /// # Errors
 /// The two numbers are not there.
@@ -139,7 +139,7 @@ impl FanSet {
             if read == 0 && line.trim_ascii_start().starts_with('{') && line.contains("\":") {
                 return Err(set.error(
                     Spot::of(number, line.as_bytes(), 0),
-                    "this is a JSON document, and no profile with its pages",
+                    "this is a JSON document, not a profile with its pages",
                     "JSON documents are the input of the job bulk ('kvtrial run bulk --data FILE'); fans takes profiles: name, tab, \
                      pages separated by spaces",
                 ));
@@ -158,7 +158,7 @@ impl FanSet {
             return Err(DataError::whole(
                 &self.source_name,
                 "it holds no profile with a page",
-                "write one profile a line: profile, tab, pages separated by spaces",
+                "write one profile per line: profile, tab, pages separated by spaces",
             ));
         }
         (self.text_bytes, self.digest) = (text.bytes, text.digest.finish());
@@ -203,24 +203,24 @@ impl FanSet {
         DataError::at(&self.source_name, spot, problem, remedy)
     }
 
-    /// File, data set or generator it came from.
+    /// Returns the name of the file, data set or generator the profiles came from.
     pub fn source_name(&self) -> &str {
         &self.source_name
     }
 
-    /// Number of profiles.
+    /// Returns the number of profiles.
     pub fn profiles(&self) -> usize {
         self.ends.len()
     }
 
-    /// The pages of profile number `profile`, each once, in the order they were named.
+    /// Returns the pages of profile number `profile`, each once, in the order they were named.
     #[inline]
     pub fn profile(&self, profile: usize) -> &[u32] {
         let start = if profile == 0 { 0 } else { self.ends[profile - 1] as usize };
         &self.mentions[start..self.ends[profile] as usize]
     }
 
-    /// All mentions, profile after profile.
+    /// Returns all mentions, profile after profile.
     pub fn mentions(&self) -> &[u32] {
         &self.mentions
     }
@@ -230,12 +230,12 @@ impl FanSet {
         self.repeated
     }
 
-    /// Bytes of the text read, unpacked, each line ended by one `\n`.
+    /// Returns the number of bytes of the text read, unpacked, each line ended by one `\n`.
     pub fn text_bytes(&self) -> u64 {
         self.text_bytes
     }
 
-    /// Digest of that text: what `sha256sum` says of a file in that form.
+    /// Returns the digest of that text: the same as `sha256sum` gives for a file in that form.
     pub fn digest(&self) -> &str {
         &self.digest
     }

@@ -22,12 +22,12 @@ pub const MOST_ITEMS: u64 = 1_000_000_000_000_000;
 /// Items that are made and that are more than these are not summed up before it is known that there is room for them.
 const SUMMED_AT_ONCE: u64 = 1_000_000_000;
 
-/// How long values are.
+/// The length of values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ValueSize {
-    /// As the table of sizes says.
+    /// Lengths by the table of sizes.
     Spread,
-    /// All of this many bytes.
+    /// The same number of bytes for all.
     Fixed(usize),
 }
 
@@ -58,25 +58,25 @@ pub struct ItemTotals {
     pub largest_bytes: usize,
 }
 
-/// What is wrong with a value.
+/// The flaw of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ItemFlaw {
-    /// It is of this length instead of that; the bytes there are, are right.
+    /// The first length instead of the second; the bytes there are, are right.
     Length(usize, usize),
-    /// It is the whole and sound value of the item with this number.
+    /// The whole and sound value of the item with this number.
     OtherItem(u64),
-    /// It differs from this byte on.
+    /// Differs from this byte on.
     Content(usize),
 }
 
 impl Items {
-    /// `count` items of this seed.
+    /// Returns `count` items of this seed.
     pub fn new(count: u64, seed: u64, size: ValueSize) -> Items {
         Items::of(Source::Made(Made { seed, size }), count.min(MOST_ITEMS))
     }
 
-    /// The items of a file: `count` of them, taken again from the first on where it has fewer, or each once. The keys and values of the
-    /// second time begin with `2~`, those of the third with `3~`.
+    /// Returns the items of a file: `count` of them, taken again from the first on where it has fewer, or each once. The keys and values
+    /// of the second time begin with `2~`, those of the third with `3~`.
     ///
     /// # Errors
     /// Names the file, line, column and remedy: a line that is no item, a key that is there twice.
@@ -89,7 +89,7 @@ impl Items {
         Items { count, source, totals: OnceLock::new() }
     }
 
-    /// The file they are from; `None` where they are made.
+    /// Returns the file they are from; `None` where they are made.
     pub fn file(&self) -> Option<&ItemFile> {
         match &self.source {
             Source::Made(_) => None,
@@ -97,13 +97,13 @@ impl Items {
         }
     }
 
-    /// How many there are.
+    /// Returns how many there are.
     #[inline]
     pub fn len(&self) -> u64 {
         self.count
     }
 
-    /// Whether there is none.
+    /// Returns whether there is none.
     pub fn is_empty(&self) -> bool {
         self.count == 0
     }
@@ -117,14 +117,14 @@ impl Items {
         }
     }
 
-    /// The key of an item.
+    /// Returns the key of an item.
     pub fn key_of(&self, number: u64) -> Vec<u8> {
         let mut key = Vec::new();
         self.key(number, &mut key);
         key
     }
 
-    /// Bytes of an item's value.
+    /// Returns the number of bytes of an item's value.
     #[inline]
     pub fn value_bytes(&self, number: u64) -> usize {
         match &self.source {
@@ -133,7 +133,7 @@ impl Items {
         }
     }
 
-    /// Bytes no value has more than.
+    /// Returns the number of bytes no value has more than.
     pub fn most_value_bytes(&self) -> usize {
         match &self.source {
             Source::Made(Made { size: ValueSize::Fixed(bytes), .. }) => (*bytes).max(MIN_VALUE_BYTES),
@@ -142,7 +142,7 @@ impl Items {
         }
     }
 
-    /// Bytes of the shortest and the longest key; of very many, which keys can be.
+    /// Returns the bytes of the shortest and the longest key; of very many, which keys can be.
     pub fn key_lengths(&self) -> [usize; 2] {
         if self.are_many() {
             return made::KEY_LENGTHS;
@@ -151,7 +151,7 @@ impl Items {
         [shortest_key_bytes, longest_key_bytes]
     }
 
-    /// Key and value bytes of all; of very many, what they take at least.
+    /// Returns the key and value bytes of all items; of very many, the least they take.
     pub fn least_bytes(&self) -> u64 {
         match &self.source {
             Source::Made(made) if self.are_many() => self.count.saturating_mul(made.least_bytes()),
@@ -238,8 +238,8 @@ impl Items {
         }
     }
 
-    /// Digest of the lines `key \t sha256 of the value`, in byte order of keys, where some items (by number) were found otherwise:
-    /// another value, or missing.
+    /// Returns the digest of the lines `key \t sha256 of the value`, in byte order of keys, where some items (by number) were found
+    /// otherwise: another value, or missing.
     pub fn digest_but(&self, otherwise: &BTreeMap<u64, Option<[u8; 64]>>) -> String {
         let (mut digest, mut key, mut value) = (LineDigest::default(), Vec::new(), Vec::new());
         self.each_in_order(|number| {

@@ -37,7 +37,7 @@ impl Lines {
         if !kind.is_file() || OF_THIS_PROCESS.iter().any(|place| path.starts_with(place)) {
             return Err(DataError::whole(
                 &name,
-                "it is no file, and the data is read more than once, also by other processes",
+                "it is not a regular file, and the data is read more than once, also by other processes",
                 "write it to a file first, and name that",
             ));
         }
@@ -68,7 +68,7 @@ impl Lines {
         Ok(Lines { source_name: source_name.into(), input, line: Vec::new(), number: 0 })
     }
 
-    /// What comes next, up to the size of a buffer, without taking it; empty at the end.
+    /// Returns the bytes that come next, up to the size of a buffer, without taking them; empty at the end.
     ///
     /// # Errors
     /// When the source cannot be read.
@@ -76,12 +76,12 @@ impl Lines {
         self.input.fill_buf().map_err(|error| unreadable(&self.source_name, &error))
     }
 
-    /// The name of the source, and its bytes, unpacked, from here on.
+    /// Returns the name of the source, and its bytes, unpacked, from here on.
     pub fn into_bytes(self) -> (String, Box<dyn BufRead>) {
         (self.source_name, self.input)
     }
 
-    /// The next line as it is, and its number from 1; `None` at the end.
+    /// Returns the next line as it is, and its number from 1; `None` at the end.
     ///
     /// # Errors
     /// When the source cannot be read.
@@ -102,7 +102,7 @@ impl Lines {
         Ok(Some((self.number, &self.line)))
     }
 
-    /// The next line and its number from 1; `None` at the end.
+    /// Returns the next line and its number from 1; `None` at the end.
     ///
     /// # Errors
     /// When the source cannot be read, or the line is not UTF-8.
@@ -122,7 +122,7 @@ impl Lines {
     }
 }
 
-/// What is to be said of an input that cannot be read, or not to its end.
+/// Makes the error for an input that cannot be read, or not to its end.
 pub fn unreadable(source_name: &str, error: &io::Error) -> DataError {
     if error.kind() == io::ErrorKind::OutOfMemory {
         return DataError::whole(source_name, error.to_string(), "use a smaller file, or free some memory");

@@ -66,7 +66,7 @@ impl Terms {
             "vader" => Lines::of_bytes(source, VADER)?,
             path if Path::new(path).exists() => Lines::open(Path::new(path))?,
             other => {
-                let remedy = "name a text file with a message a line, vader, or gen:100000:42";
+                let remedy = "name a text file with one message per line, vader, or gen:100000:42";
                 return Err(DataError::whole(other, "no such file, and no known data set", remedy));
             }
         };
@@ -76,12 +76,12 @@ impl Terms {
         reader.finish()
     }
 
-    /// File, data set or generator they came from.
+    /// Returns the name of the file, data set or generator the messages came from.
     pub fn source_name(&self) -> &str {
         &self.source_name
     }
 
-    /// Digest of the text.
+    /// Returns the digest of the text.
     pub fn digest(&self) -> &str {
         &self.digest
     }

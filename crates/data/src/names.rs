@@ -13,7 +13,7 @@ pub struct Names {
 }
 
 impl Names {
-    /// The number of this name, given one if it is new. `None` when 4 GiB of names are full.
+    /// Returns the number of this name, given one if it is new. `None` when 4 GiB of names are full.
     pub fn intern(&mut self, name: &[u8]) -> Option<u32> {
         let Names { bytes, ends, table, hasher } = self;
         let hash = hasher.hash_one(name);
@@ -28,35 +28,35 @@ impl Names {
         Some(id)
     }
 
-    /// The number of a name that is known.
+    /// Returns the number of a name that is known.
     #[inline]
     pub fn id(&self, name: &[u8]) -> Option<u32> {
         let hash = self.hasher.hash_one(name);
         self.table.find(hash, |&id| slice(&self.bytes, &self.ends, id) == name).copied()
     }
 
-    /// The name of this number.
+    /// Returns the name of this number.
     #[inline]
     pub fn get(&self, id: u32) -> &[u8] {
         slice(&self.bytes, &self.ends, id)
     }
 
-    /// How many there are.
+    /// Returns how many there are.
     pub fn len(&self) -> usize {
         self.ends.len()
     }
 
-    /// Whether there is none.
+    /// Returns whether there is none.
     pub fn is_empty(&self) -> bool {
         self.ends.is_empty()
     }
 
-    /// All names in the order of their numbers.
+    /// Returns all names in the order of their numbers.
     pub fn iter(&self) -> impl Iterator<Item = &[u8]> {
         (0..self.ends.len() as u32).map(|id| self.get(id))
     }
 
-    /// All numbers, in the byte order of the names (as first field of tab-separated lines).
+    /// Returns all numbers, in the byte order of the names (as first field of tab-separated lines).
     pub fn sorted(&self) -> Vec<u32> {
         let mut order: Vec<u32> = (0..self.ends.len() as u32).collect();
         let field = |id: u32| self.get(id).iter().chain(b"\t");

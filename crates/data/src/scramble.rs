@@ -18,7 +18,7 @@ pub struct Scramble {
 }
 
 impl Scramble {
-    /// The bijection of 0..n that belongs to this seed; n from 1 on.
+    /// Makes the bijection of 0..n that belongs to this seed; n from 1 on.
     pub fn new(n: u64, seed: u64) -> Scramble {
         let n = n.max(1);
         let golden = ((u128::from(n) * 0x9E37_79B9_7F4A_7C15) >> 64) as u64;
@@ -33,7 +33,7 @@ impl Scramble {
         Scramble { n, step, offset: mix(seed ^ 0x5CA7) % n }
     }
 
-    /// The key of this rank, both below n.
+    /// Returns the key of this rank, both below n.
     #[inline]
     pub fn key(&self, rank: u64) -> u64 {
         if self.n > FIXED_POINT {

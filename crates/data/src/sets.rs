@@ -13,7 +13,7 @@ const REMEDY: &str = "write SET,ID or SET<tab>ID: a name without commas and a nu
 /// Most sets a file may have.
 const MOST_SETS: usize = 256;
 
-/// How generated ids lie.
+/// The way in which generated ids lie.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum IdKind {
     /// Spread over all 64 bits.
@@ -23,7 +23,7 @@ pub enum IdKind {
 }
 
 impl IdKind {
-    /// Id number `at` of all.
+    /// Returns id number `at` of all.
     #[inline]
     pub fn id(self, at: u64) -> u64 {
         match self {
@@ -61,7 +61,7 @@ enum Known {
 }
 
 impl IdSets {
-    /// Two sets of `ids` ids each, `common` of them in both; random ones rest on the seed.
+    /// Returns two sets of `ids` ids each, `common` of them in both; random ones rest on the seed.
     pub fn generate(ids: u64, common: u64, kind: IdKind, seed: u64) -> IdSets {
         let first = match kind {
             // No seed shares an id with another, up to 2^31 ids.
@@ -119,27 +119,27 @@ impl IdSets {
         Ok(IdSets { source_name, digest: digest.finish(), names, added, known })
     }
 
-    /// What it was made from.
+    /// Returns the name of the file or generator the sets came from.
     pub fn source_name(&self) -> &str {
         &self.source_name
     }
 
-    /// Digest of the input.
+    /// Returns the digest of the input.
     pub fn digest(&self) -> &str {
         &self.digest
     }
 
-    /// The names of the sets, rising.
+    /// Returns the names of the sets, rising.
     pub fn names(&self) -> &[String] {
         &self.names
     }
 
-    /// The ids of a set as they are to be added.
+    /// Returns the ids of a set as they are to be added.
     pub fn added(&self, set: usize) -> &[u64] {
         &self.added[set]
     }
 
-    /// The ids of a set, each once.
+    /// Returns the ids of a set, each once.
     pub fn distinct(&self, set: usize) -> &[u64] {
         match &self.known {
             Known::Numbers(..) => &self.added[set],
@@ -147,7 +147,7 @@ impl IdSets {
         }
     }
 
-    /// The number of an id among those of a set, below how many there are; `None`: it is not in it.
+    /// Returns the number of an id among those of a set, below how many there are; `None`: it is not in it.
     pub fn number(&self, set: usize, id: u64) -> Option<u64> {
         match &self.known {
             Known::Numbers(kind, ranges) => {
@@ -158,7 +158,7 @@ impl IdSets {
         }
     }
 
-    /// Whether an id is in a set.
+    /// Returns whether an id is in a set.
     #[inline]
     pub fn holds(&self, set: usize, id: u64) -> bool {
         match &self.known {

@@ -9,13 +9,13 @@ fn finalise(mut z: u64) -> u64 {
     z ^ (z >> 31)
 }
 
-/// One round of splitmix64 on `x`: a bijection with good diffusion.
+/// Makes one round of splitmix64 on `x`: a bijection with good diffusion.
 #[inline]
 pub fn mix(x: u64) -> u64 {
     finalise(x.wrapping_add(GAMMA))
 }
 
-/// The inverse of [`mix`].
+/// Returns the inverse of [`mix`].
 #[inline]
 pub fn unmix(mut z: u64) -> u64 {
     z = (z ^ (z >> 31) ^ (z >> 62)).wrapping_mul(0x3196_42B2_D24D_8EC3);
@@ -28,25 +28,25 @@ pub fn unmix(mut z: u64) -> u64 {
 pub struct Rng(u64);
 
 impl Rng {
-    /// A generator of this seed.
+    /// Makes a generator of this seed.
     pub fn new(seed: u64) -> Rng {
         Rng(seed)
     }
 
-    /// The generator of this seed after `draws` numbers were drawn from it.
+    /// Returns the generator of this seed after `draws` numbers were drawn from it.
     #[inline]
     pub fn after(seed: u64, draws: u64) -> Rng {
         Rng(seed.wrapping_add(draws.wrapping_mul(GAMMA)))
     }
 
-    /// The next 64 bits.
+    /// Returns the next 64 bits.
     #[inline]
     pub fn u64(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(GAMMA);
         finalise(self.0)
     }
 
-    /// A number below `n`: the upper half of the 128-bit product, without rejection.
+    /// Returns a number below `n`: the upper half of the 128-bit product, without rejection.
     #[inline]
     pub fn below(&mut self, n: u64) -> u64 {
         ((u128::from(self.u64()) * u128::from(n)) >> 64) as u64

@@ -8,7 +8,7 @@ pub struct WeightTable {
 }
 
 impl WeightTable {
-    /// The table of these weights.
+    /// Makes the table of these weights.
     pub fn new(weights: impl Iterator<Item = u64>) -> WeightTable {
         let mut sum = 0;
         let mut add = |weight| {
@@ -18,7 +18,7 @@ impl WeightTable {
         WeightTable { sums: weights.map(&mut add).collect() }
     }
 
-    /// An index, with one random number.
+    /// Returns an index, with one random number.
     #[inline]
     pub fn draw(&self, rng: &mut Rng) -> usize {
         let total = self.sums.last().copied().unwrap_or(0);
@@ -27,7 +27,7 @@ impl WeightTable {
     }
 }
 
-/// Zipf-Mandelbrot weights of the ranks 1 to `ranks`: 2^56 / (rank + shift)^(`quarters` / 4), in fixed point.
+/// Returns the Zipf-Mandelbrot weights of the ranks 1 to `ranks`: 2^56 / (rank + shift)^(`quarters` / 4), in fixed point.
 pub fn zipf(ranks: u64, shift: u64, quarters: u32) -> impl Iterator<Item = u64> {
     (1..=ranks).map(move |rank| (1 << 56) / power(rank + shift, quarters))
 }
@@ -56,7 +56,7 @@ fn fourth_power(x: u64) -> (u128, u128) {
     (a * a + ((2 * a * b) >> 64) + u128::from(carry), low)
 }
 
-/// Piecewise linear inverse of a cumulative table (share in millionths, value) that runs from 0 to 1,000,000.
+/// Draws by the piecewise linear inverse of a cumulative table (share in millionths, value) that runs from 0 to 1,000,000.
 pub fn quantile(table: &[(u64, u64)], rng: &mut Rng) -> u64 {
     let share = rng.below(1_000_000);
     let above = table.partition_point(|&(to, _)| to <= share);

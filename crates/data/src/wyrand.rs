@@ -7,12 +7,12 @@ use crate::splitmix::mix;
 pub struct WyRand(u64);
 
 impl WyRand {
-    /// The stream of this seed for that worker (or slot). Streams of different workers share nothing a test can see.
+    /// Makes the stream of this seed for that worker (or slot). Streams of different workers share nothing a test can see.
     pub fn new(seed: u64, worker: u64) -> WyRand {
         WyRand(mix(mix(seed) ^ worker.wrapping_mul(0xD6E8_FEB8_6659_FD93)))
     }
 
-    /// The next 64 bits.
+    /// Returns the next 64 bits.
     #[inline]
     pub fn u64(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x2D35_8DCC_AA6C_78A5);
@@ -20,7 +20,7 @@ impl WyRand {
         (product >> 64) as u64 ^ product as u64
     }
 
-    /// A number below `n`: the upper half of the 128-bit product (bias below `n` / 2^64).
+    /// Returns a number below `n`: the upper half of the 128-bit product (bias below `n` / 2^64).
     #[inline]
     pub fn below(&mut self, n: u64) -> u64 {
         ((u128::from(self.u64()) * u128::from(n)) >> 64) as u64

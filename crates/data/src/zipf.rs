@@ -47,7 +47,7 @@ struct Ranks {
 pub const MAX_RANKS: u64 = 1 << 52;
 
 impl Zipf {
-    /// The law over ranks 0..n (1 to 2^52) with this exponent, 0 (uniform) or more.
+    /// Makes the law over ranks 0..n (1 to 2^52) with this exponent, 0 (uniform) or more.
     pub fn new(n: u64, theta: f64) -> Zipf {
         let mut zipf = Zipf {
             n: 0,
@@ -63,12 +63,12 @@ impl Zipf {
         zipf
     }
 
-    /// How many ranks there are.
+    /// Returns how many ranks there are.
     pub fn n(&self) -> u64 {
         self.n
     }
 
-    /// The law over another number of ranks. Costs about 100 µs.
+    /// Changes the law to another number of ranks. Costs about 100 µs.
     pub fn resize(&mut self, n: u64) {
         self.n = n.clamp(1, MAX_RANKS);
         self.masses.clear();

@@ -145,7 +145,7 @@ fn plan(spec: &Spec, place: &mut Place) -> Result<Deployment, StoreError> {
     Ok(deployment.with_copies(replication(spec)))
 }
 
-/// One node more. It takes its share of the pairs from the others before it listens.
+/// Plans one node more. It takes its share of the pairs from the others before it listens.
 fn join(spec: &Spec, place: &mut Place, members: &Members) -> Result<Deployment, StoreError> {
     let jvm = Jvm::of(spec, &BUNDLE, INSTALL, 1, JvmMemory::of(spec, HEAP_MIB, BESIDE_HEAP_MIB)?)?;
     let hosts: Vec<(&str, u16)> = members.endpoints.iter().filter_map(Endpoint::tcp).collect();

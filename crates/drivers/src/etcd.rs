@@ -81,7 +81,7 @@ pub static STORES: &[StoreInfo] = &[StoreInfo {
     opener: Opener::Server { plan, connect: built!("etcd", setup::connect), usual_port: USUAL_PORT },
 }];
 
-/// Compaction takes the history of every key, so only of a private server.
+/// Returns the capabilities: compaction takes the history of every key, so only a private server has it.
 fn capabilities(spec: &Spec) -> Capabilities {
     let compaction = if spec.target == Target::Private { Support::Native } else { Support::Absent };
     Capabilities { compaction, ..CAPABILITIES }

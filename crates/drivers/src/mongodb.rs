@@ -100,7 +100,7 @@ impl Product {
     }
 }
 
-/// Of the program found here; without one, what both have.
+/// Returns the capabilities of the program found here; without one, those that both have.
 fn declares(_: &Spec) -> Capabilities {
     match Program::find() {
         Some(Program::Mongod(_)) => Product::MongoDb.capabilities(),

@@ -97,7 +97,8 @@ const CAPABILITIES: Capabilities = Capabilities {
     ..Capabilities::BASIC
 };
 
-/// With several copies each node says for itself whether it had the key, so that two clients may hear so from two of them.
+/// Returns the capabilities: with several copies each node says for itself whether it had the key, so two clients may hear so from two of
+/// them.
 fn capabilities(durability: Durability, replication: usize) -> Capabilities {
     let deletes = if replication > 1 { Deletes::AfterALook } else { Deletes::OneIsTold };
     Capabilities { durability, deletes, ..CAPABILITIES }
@@ -120,7 +121,7 @@ fn nodes(spec: &Spec) -> Result<usize, StoreError> {
     number(spec, "nodes", 1, 8)
 }
 
-/// How a private store is copied.
+/// Returns how a private store is copied.
 fn copies(spec: &Spec) -> Result<Copies, StoreError> {
     let nodes = nodes(spec)?;
     let replication = number(spec, "replication", nodes.min(3), nodes)?;

@@ -6,7 +6,7 @@ pub struct RequestWords {
     words: Vec<(usize, usize)>,
 }
 
-/// What the bytes received begin with.
+/// The beginning of the bytes received, parsed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Parsed {
     /// A whole request, of this many bytes.
@@ -42,17 +42,17 @@ impl RequestWords {
         Parsed::RequestWords(at)
     }
 
-    /// Number of words.
+    /// Returns the number of words.
     pub fn len(&self) -> usize {
         self.words.len()
     }
 
-    /// Whether it has no words.
+    /// Returns whether it has no words.
     pub fn is_empty(&self) -> bool {
         self.words.is_empty()
     }
 
-    /// Word `at` of the request last read from `input`; empty when there is none.
+    /// Returns word `at` of the request last read from `input`; empty when there is none.
     #[inline]
     pub fn word<'a>(&self, input: &'a [u8], at: usize) -> &'a [u8] {
         self.words.get(at).map_or(&[], |&(start, end)| &input[start..end])

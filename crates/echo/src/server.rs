@@ -10,7 +10,7 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::PathBuf;
 
-/// Where to listen. Nothing but this machine can reach either.
+/// The address to listen on. Only this machine can reach it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Listen {
     /// A port of the loopback interface.

@@ -38,7 +38,7 @@ struct Light {
     silent_from: AtomicU64,
     /// ... until when, and 0 before the first.
     silent_until: AtomicU64,
-    /// When the first operation was sent, of those answered so far, that waited in that time.
+    /// The time at which the first operation was sent, of those answered so far, that waited in that time.
     waited_from: AtomicU64,
 }
 
@@ -55,11 +55,11 @@ pub(crate) struct Gap {
 pub struct Darkness {
     /// The part: what one node served at first.
     pub part: u16,
-    /// Its share of all keys.
+    /// The part's share of all keys.
     pub share: f64,
-    /// When it began, since the phase began.
+    /// The start of the dark time, since the phase began.
     pub from_ns: u64,
-    /// When it ended: with a good answer, or with the phase.
+    /// The end of the dark time: a good answer, or the end of the phase.
     pub until_ns: u64,
 }
 

@@ -80,7 +80,7 @@ impl Growth {
         }
     }
 
-    /// Whether growth is watched.
+    /// Returns whether growth is watched.
     #[inline(always)]
     pub(crate) fn watches(&self) -> bool {
         self.step > 0
@@ -169,10 +169,10 @@ fn get_times(gets: &CoarseCounts, all: &CoarseCounts) -> Option<GetTimes> {
     (gets != all).then_some(times)
 }
 
-/// What one thread saw of a store's growth; those of all threads make up the curve.
+/// The growth that one thread saw; the records of all threads make up the curve.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Grown {
-    /// When the thread began, since the phase began.
+    /// The start of the thread, since the phase began.
     start_ns: u64,
     gaps_are: Gaps,
     points: Vec<GrownPoint>,
@@ -200,8 +200,8 @@ fn seconds(ns: u64) -> f64 {
 }
 
 impl Grown {
-    /// All threads' points as one curve: about as many points as one thread has. Between two points of its own a thread has stored as many
-    /// records as if it stored them at an even rate.
+    /// Returns all threads' points as one curve: about as many points as one thread has. Between two points of its own a thread has stored
+    /// as many records as if it stored them at an even rate.
     pub(crate) fn curve(all: &[Grown]) -> Vec<CurvePoint> {
         let Some(start_ns) = all.iter().map(|grown| grown.start_ns).min() else { return Vec::new() };
         let mut reached: Vec<&GrownPoint> = all.iter().flat_map(|grown| &grown.points).collect();
@@ -239,12 +239,12 @@ impl Grown {
         from + ((next.records - from) as f64 * share) as u64
     }
 
-    /// Whether stalls were looked for: not in an open loop.
+    /// Returns whether stalls were looked for: not in an open loop.
     pub(crate) fn looks_for_stalls(all: &[Grown]) -> bool {
         all.iter().all(|grown| grown.gaps_are == Gaps::Waiting)
     }
 
-    /// All threads' stalls in order of time. Stalls of several threads that overlap are one.
+    /// Returns all threads' stalls in order of time. Stalls of several threads that overlap are one.
     pub(crate) fn stalls(all: &[Grown]) -> Vec<Stall> {
         let Some(start_ns) = all.iter().map(|grown| grown.start_ns).min() else { return Vec::new() };
         let mut found: Vec<Stall> = Vec::new();

@@ -21,15 +21,15 @@ pub enum End {
     Unanswered,
 }
 
-/// What a phase did, over all threads: plain data that can be sent, and merged with what others did in the same phase.
+/// The outcome of a phase, over all threads: plain data that can be sent, and merged with the outcomes of others in the same phase.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Outcome {
-    /// From the first thread's start to the last thread's end; where the time given ended the phase, that time; else, of an open loop, at
-    /// least until the next operation would have been due.
+    /// The time from the first thread's start to the last thread's end; where the time given ended the phase, that time; else, of an open
+    /// loop, at least until the next operation would have been due.
     pub elapsed: Duration,
-    /// Where the time given ended the phase: how long after it the last reply came.
+    /// Where the time given ended the phase: the time from then to the last reply.
     pub drain: Option<Duration>,
-    /// What was offered, under open loop.
+    /// The operations offered, under open loop.
     pub offered: Option<Offered>,
     /// Why it ended.
     pub end: End,
@@ -39,11 +39,11 @@ pub struct Outcome {
     pub histograms: Histograms,
     /// Rate and tail over time.
     pub timeline: Timeline,
-    /// What each thread saw of the store's growth, when the trial's growth is watched.
+    /// The growth that each thread saw, when the trial's growth is watched.
     pub growth: Vec<Grown>,
     /// Times in which a part of the key space had no answers, where nodes fail on purpose.
     pub dark: Vec<Darkness>,
-    /// What was wrong.
+    /// The wrong replies.
     pub offences: Offences,
     /// CPU time of the client threads.
     pub client_cpu: Duration,
@@ -53,37 +53,37 @@ pub struct Outcome {
     pub run_delay: Duration,
     /// Connections that broke, or that the server closed, and that were opened again.
     pub reconnected: u64,
-    /// What replies had to wait behind, where clients shared connections.
+    /// The requests that replies had to wait behind, where clients shared connections.
     pub head_of_line: Option<HeadOfLine>,
     /// Client threads there were.
     pub threads: u32,
 }
 
-/// What an open loop offered the store.
+/// The operations that an open loop offered the store.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Offered {
     /// The rate asked for: operations per second, or units where those arrive.
     pub asked_per_s: f64,
-    /// How many were sent.
+    /// The number of operations sent.
     pub sent: u64,
-    /// From the start until the next would have been due.
+    /// The time from the start until the next operation would have been due.
     pub within: Duration,
-    /// How much later than due the last was sent.
+    /// The time by which the last operation was sent later than due.
     pub late: Duration,
 }
 
 impl Offered {
-    /// The rate at which they were sent, per second.
+    /// Returns the rate at which they were sent, per second.
     pub fn per_s(&self) -> f64 {
         self.sent as f64 / (self.within + self.late).as_secs_f64().max(1e-9)
     }
 
-    /// The share of the rate asked for that was not offered because the last were sent late, 0 to 1.
+    /// Returns the share of the rate asked for that was not offered because the last were sent late, 0 to 1.
     pub fn shortfall(&self) -> f64 {
         self.late.as_secs_f64() / (self.within + self.late).as_secs_f64().max(1e-9)
     }
 
-    /// What both offered at the same time.
+    /// Returns the operations that both offered at the same time.
     pub fn and(self, other: Offered) -> Offered {
         Offered {
             asked_per_s: self.asked_per_s + other.asked_per_s,
@@ -116,17 +116,17 @@ impl Outcome {
         self.threads += other.threads;
     }
 
-    /// Rate and tail over time.
+    /// Returns rate and tail over time.
     pub fn series(&self) -> Vec<SeriesPoint> {
         self.timeline.points(self.elapsed + self.drain.unwrap_or_default())
     }
 
-    /// Rate and tail against records stored, when the trial's growth is watched.
+    /// Returns rate and tail against records stored, when the trial's growth is watched.
     pub fn curve(&self) -> Vec<CurvePoint> {
         Grown::curve(&self.growth)
     }
 
-    /// Times without any reply, when the trial's growth is watched; causes are not known here. `None`: of an open loop only its
+    /// Returns the times without any reply, when the trial's growth is watched; causes are not known here. `None`: of an open loop only its
     /// [series](Outcome::series) can say.
     pub fn stalls(&self) -> Option<Vec<Stall>> {
         Grown::looks_for_stalls(&self.growth).then(|| Grown::stalls(&self.growth))

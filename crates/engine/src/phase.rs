@@ -57,7 +57,7 @@ pub(crate) struct ThreadEnd {
     pub(crate) head_of_line: Option<HeadOfLine>,
 }
 
-/// The outcome of a request to the store as a whole.
+/// Returns the outcome of a request to the store as a whole.
 pub(crate) fn whole(
     result: Result<(), StoreError>,
     outages: Outages,

@@ -52,7 +52,7 @@ impl<'a> Pulses<'a> {
         Pulses { pulses, seen: vec![(0, now); pulses.len()], turn: SHARE * pulses.len() as u32 / cpus }
     }
 
-    /// How long the most silent of the threads in their loops has given no sign; `None`: no thread is in its loop.
+    /// Returns how long the most silent of the threads in their loops has given no sign; `None`: no thread is in its loop.
     pub(crate) fn silent(&mut self, now: Instant) -> Option<Duration> {
         let mut longest: Option<Duration> = None;
         for (pulse, seen) in self.pulses.iter().zip(&mut self.seen) {

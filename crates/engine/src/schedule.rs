@@ -125,7 +125,7 @@ impl Gaps {
 }
 
 impl Schedule {
-    /// The arrivals of a phase; `None` under closed loop.
+    /// Makes the arrivals of a phase; `None` under closed loop.
     pub(crate) fn new(settings: &Settings, clock: &Clock) -> Option<Schedule> {
         let ops_per_s = match settings.arrivals {
             Arrivals::Closed => return None,

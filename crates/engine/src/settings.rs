@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
-/// When operations are sent.
+/// The rule for when operations are sent.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Arrivals {
     /// Closed loop: a slot sends its next operation when it has the reply to the last.
@@ -20,7 +20,7 @@ pub enum Arrivals {
     },
 }
 
-/// Which operations are timed. All are verified and counted.
+/// The choice of operations to time. All operations are verified and counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Timing {
     /// Every one.
@@ -39,7 +39,7 @@ impl Timing {
     }
 }
 
-/// What is done when connections are lost.
+/// The rule for lost connections.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Outages {
     /// The store is given up after many in a row, or after the deadline.
@@ -47,7 +47,7 @@ pub enum Outages {
     /// Nodes are taken down on purpose: an operation that takes longer than its time fails, its connection is given up, and the phase goes
     /// on. The store is given up when nothing was answered within the deadline.
     Endure {
-        /// What an operation may take.
+        /// The longest time for an operation.
         timeout: Duration,
     },
 }
@@ -55,7 +55,7 @@ pub enum Outages {
 /// Deadlines of one operation that a request to the store as a whole may take: it touches every record.
 const WHOLE_STORE_PATIENCE: u32 = 60;
 
-/// How a phase is driven.
+/// The settings that drive a phase.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Settings {
     /// Connections or library handles.
@@ -64,7 +64,7 @@ pub struct Settings {
     pub pipeline: u32,
     /// Threads; `None`: one per client for libraries that block (4096 at most), else half the processors (at least one).
     pub threads: Option<u32>,
-    /// When operations are sent in timed phases. Untimed phases always run as a closed loop.
+    /// The rule for when operations are sent in timed phases. Untimed phases always run as a closed loop.
     pub arrivals: Arrivals,
     /// Timed phases last this long; `None`: until the job has no more to do. A closed loop stops sending then. Under open loop what was
     /// due within the time is still sent, for at most another `deadline`; what even then was not sent is counted.
@@ -72,9 +72,9 @@ pub struct Settings {
     /// Longest wait for any reply; then the phase ends and the trial is void. Of a store whose outages are endured: the longest time without
     /// a good one.
     pub deadline: Duration,
-    /// What is done when connections are lost.
+    /// The rule for lost connections.
     pub outages: Outages,
-    /// Which operations are timed.
+    /// The choice of operations to time.
     pub timing: Timing,
     /// Seed of random arrivals.
     pub seed: u64,
@@ -102,7 +102,7 @@ impl Settings {
         self.clients * self.pipeline
     }
 
-    /// What an operation may take.
+    /// Returns the longest time for an operation.
     pub fn timeout(&self) -> Duration {
         match self.outages {
             Outages::GiveUp => self.deadline,
@@ -110,7 +110,8 @@ impl Settings {
         }
     }
 
-    /// Longest wait for the reply to a request that concerns the store as a whole: opening, flushing, compacting, counting it.
+    /// Returns the longest wait for the reply to a request that concerns the store as a whole: opening, flushing, compacting, counting its
+    /// keys.
     pub fn whole_store_deadline(&self) -> Duration {
         self.deadline * WHOLE_STORE_PATIENCE
     }

@@ -52,7 +52,7 @@ impl StartingLine {
         self.complete.notify_one();
     }
 
-    /// A thread's mark at the line; dropped without [`Mark::ready`], it counts as failed.
+    /// Returns a thread's mark at the line; dropped without [`Mark::ready`], it counts as failed.
     pub(crate) fn mark(&self) -> Mark<'_> {
         Mark { line: self, arrived: false }
     }

@@ -2,7 +2,7 @@
 
 use std::io;
 
-/// The processors this thread may use, in ascending order.
+/// Returns the processors this thread may use, in ascending order.
 pub fn allowed_cpus() -> Vec<usize> {
     // SAFETY: cpu_set_t is plain data for which all zeros is valid; the call writes at most its size.
     let (result, set) = unsafe {

@@ -10,7 +10,7 @@ use store::{Store, StoreError};
 /// Pause between two attempts.
 pub const RETRY: Duration = Duration::from_millis(15);
 
-/// What an attempt came to: a connection, or only that somebody listens.
+/// The result of an attempt: a connection, or only the fact that somebody listens.
 pub type Attempted = Result<Option<Box<dyn Store>>, StoreError>;
 
 /// Repeats an attempt until it succeeds, or this is dropped.

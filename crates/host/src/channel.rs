@@ -26,7 +26,7 @@ pub struct Receiver {
     partial: Vec<u8>,
 }
 
-/// What a receiver got.
+/// The message that a receiver got.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Received {
     /// A message.
@@ -37,7 +37,7 @@ pub enum Received {
     Closed,
 }
 
-/// Two connected sockets: one for this process, one to be handed to another as its standard input.
+/// Returns two connected sockets: one for this process, one to be handed to another as its standard input.
 ///
 /// # Errors
 /// The system's.
@@ -53,7 +53,7 @@ pub fn pair() -> io::Result<(OwnedFd, OwnedFd)> {
     Ok(unsafe { (OwnedFd::from_raw_fd(sockets[0]), OwnedFd::from_raw_fd(sockets[1])) })
 }
 
-/// Both ends of a socket.
+/// Returns both ends of a socket.
 pub fn ends(socket: OwnedFd) -> (Sender, Receiver) {
     let socket = Arc::new(socket);
     (Sender(Arc::clone(&socket)), Receiver { socket, partial: Vec::new() })
@@ -102,7 +102,7 @@ impl Sender {
 }
 
 impl Receiver {
-    /// The next message; waits for it so long, or with `None` until there is one.
+    /// Returns the next message; waits for it so long, or with `None` until there is one.
     pub fn receive(&mut self, patience: Option<Duration>) -> Received {
         let mut packet = vec![0; PACKET_BYTES + 1];
         loop {

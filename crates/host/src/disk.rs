@@ -13,7 +13,7 @@ const BLOCK_BYTES: u64 = 512;
 /// Writes whose median is taken as the latency.
 const FSYNCS: usize = 15;
 
-/// Bytes allocated on disk for a file or for everything below a directory; hard links count once, holes not at all.
+/// Returns the number of bytes allocated on disk for a file or for everything below a directory; hard links count once, holes not at all.
 pub fn disk_bytes(path: &Path) -> u64 {
     allocated_bytes(path, &[])
 }
@@ -36,7 +36,7 @@ pub(crate) fn allocated_bytes(path: &Path, except: &[PathBuf]) -> u64 {
     bytes
 }
 
-/// Median time of writing 4 KiB to a new file under `base` and forcing it to disk, µs; `None` when that is not possible.
+/// Returns the median time of writing 4 KiB to a new file under `base` and forcing it to disk, µs; `None` when that is not possible.
 pub fn fsync_us(base: &Path) -> Option<f64> {
     let mut file = tempfile::tempfile_in(base).ok()?;
     let block = [0x5a; 4096];

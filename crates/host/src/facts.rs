@@ -7,7 +7,7 @@ use std::fs;
 use std::path::Path;
 use study::HostFacts;
 
-/// Facts about this machine; `base` is where private directories are made. The caller fills in the clock.
+/// Returns facts about this machine; `base` is where private directories are made. The caller fills in the clock.
 pub fn facts(base: &Path) -> HostFacts {
     let cpuinfo = read("/proc/cpuinfo").unwrap_or_default();
     HostFacts {
@@ -33,7 +33,7 @@ fn read(path: &str) -> Option<String> {
     (!text.is_empty()).then(|| text.to_owned())
 }
 
-/// Kernel release and distribution, e.g. `Linux 6.1.0-28-amd64 x86_64, Debian GNU/Linux 12 (bookworm)`.
+/// Returns kernel release and distribution, e.g. `Linux 6.1.0-28-amd64 x86_64, Debian GNU/Linux 12 (bookworm)`.
 fn kernel() -> String {
     let release = read("/proc/sys/kernel/osrelease").unwrap_or_default();
     let kernel = format!("Linux {release} {}", std::env::consts::ARCH);
@@ -75,8 +75,8 @@ fn governor() -> Option<String> {
     (!governors.is_empty()).then(|| governors.join(", "))
 }
 
-/// What a processor without work does, e.g. `haltpoll driver, haltpoll governor, polls 200000 ns before it halts`. A round trip
-/// between two processors waits for the wake-up, and waking a halted one of a virtual machine takes tens of microseconds (kernel
+/// Returns the behaviour of a processor without work, e.g. `haltpoll driver, haltpoll governor, polls 200000 ns before it halts`. A round
+/// trip between two processors waits for the wake-up, and waking a halted one of a virtual machine takes tens of microseconds (kernel
 /// documentation, virt/guest-halt-polling).
 fn idle() -> Option<String> {
     let of = |name: &str| read(&format!("/sys/devices/system/cpu/cpuidle/{name}"));
@@ -113,8 +113,8 @@ fn unescape(text: &str) -> String {
     text.replace("\\040", " ").replace("\\011", "\t").replace("\\012", "\n").replace("\\134", "\\")
 }
 
-/// What the kernel does about each weakness of this processor; without those it does not have. What is done at each switch to the kernel slows
-/// a client, which does little else, by far more than a server (kernel documentation, admin-guide/hw-vuln).
+/// Returns the kernel's measure against each weakness of this processor; without those it does not have. The work at each switch to the
+/// kernel slows a client, which does little else, by far more than a server (kernel documentation, admin-guide/hw-vuln).
 fn mitigations(directory: &Path) -> Option<BTreeMap<String, String>> {
     let of = |entry: fs::DirEntry| {
         let said = read(&entry.path().display().to_string())?;

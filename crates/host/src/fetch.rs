@@ -21,12 +21,12 @@ const HALF: &str = ".fetching-";
 /// How often it is looked whether the transfer has ended.
 const LOOK: Duration = Duration::from_millis(20);
 
-/// Whether a program had to be fetched.
+/// The result of fetching a program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Fetched {
-    /// It was fetched into this directory.
+    /// The program was fetched into this directory.
     Now(PathBuf),
-    /// It was there.
+    /// The program was there.
     Before(PathBuf),
 }
 
@@ -36,7 +36,7 @@ pub enum FetchError {
     /// There is no place to put it.
     #[error("neither XDG_CACHE_HOME nor HOME is set, so there is no cache directory to put it in")]
     NoCache,
-    /// What transfers it is missing.
+    /// The tool that transfers files is missing.
     #[error("curl, which transfers the files, was not found; install it with: apt-get install curl ca-certificates")]
     NoCurl,
     /// The transfer failed.
@@ -46,29 +46,29 @@ pub enum FetchError {
     NotTransferred {
         /// The repository.
         from: String,
-        /// What curl said.
+        /// The words of curl.
         words: String,
     },
-    /// What makes it is missing.
+    /// The tool that makes the program is missing.
     #[error("{what} is made by {maker}, which was not found; {install}")]
     NoMaker {
-        /// What is to be made.
+        /// The program to be made.
         what: &'static str,
         /// The program.
         maker: &'static str,
-        /// How to get that.
+        /// The line that installs the tool.
         install: &'static str,
     },
-    /// It was not made.
+    /// The program was not made.
     #[error(
         "{maker} did not make {what}: {words}. Name another registry with --from URL if the usual one cannot be reached"
     )]
     NotMade {
-        /// What was to be made.
+        /// The program that was to be made.
         what: &'static str,
         /// The program that did not.
         maker: &'static str,
-        /// Its words.
+        /// The words of the tool.
         words: String,
     },
     /// A file is not the one that was pinned.
@@ -80,9 +80,9 @@ pub enum FetchError {
         from: String,
         /// The file's path there.
         path: &'static str,
-        /// What it should have.
+        /// The sum the file should have.
         pinned: &'static str,
-        /// What it has.
+        /// The sum the file has.
         found: String,
     },
     /// The user ended it.
@@ -91,15 +91,15 @@ pub enum FetchError {
     /// File system trouble.
     #[error("{path}: {source}", path = path.display())]
     Io {
-        /// What was touched.
+        /// The path that was touched.
         path: PathBuf,
         /// The system's words.
         source: io::Error,
     },
 }
 
-/// Where a program comes from: the URL that is named, else that of the environment for Maven, else Maven Central; of npm and Go what they
-/// are set to.
+/// Returns where a program comes from: the URL that is named, else that of the environment for Maven, else Maven Central; of npm and Go
+/// what they are set to.
 pub fn origin(bundle: &Bundle, named: Option<&str>) -> String {
     match bundle.made_of {
         MadeOf::Maven(_) => maven::repository(named),

@@ -47,12 +47,12 @@ pub fn install(exit: impl FnOnce() + Send + 'static) -> io::Result<&'static Atom
     Ok(&REQUESTED)
 }
 
-/// Whether kvtrial has been asked to end.
+/// Returns whether kvtrial has been asked to end.
 pub fn requested() -> bool {
     REQUESTED.load(Ordering::Relaxed)
 }
 
-/// The flag behind [`requested`], for loops that poll it.
+/// Returns the flag behind [`requested`], for loops that poll it.
 pub fn flag() -> &'static AtomicBool {
     &REQUESTED
 }

@@ -10,13 +10,13 @@ use std::collections::HashMap;
 pub(crate) struct KernelThreads(HashMap<Pid, f64>);
 
 impl KernelThreads {
-    /// Those there are.
+    /// Returns the kernel's threads as they are now.
     pub fn now() -> KernelThreads {
         let own = processes().into_iter().filter(|process| process.is_kernels);
         KernelThreads(own.map(|process| (process.pid, process.own_s())).collect())
     }
 
-    /// What these have used since then; threads that have ended meanwhile are not known any more.
+    /// Returns the CPU seconds these threads have used since then; threads that have ended meanwhile are left out.
     pub fn used_since(&self, before: &KernelThreads) -> f64 {
         self.0.iter().map(|(pid, now_s)| (now_s - before.0.get(pid).copied().unwrap_or_default()).max(0.0)).sum()
     }

@@ -74,12 +74,12 @@ impl Lease {
         Ok(Lease { id, store: root.join(STORE), output: root.join(OUTPUT), root })
     }
 
-    /// The directory for the store's files, empty at first.
+    /// Returns the directory for the store's files, empty at first.
     pub fn store(&self) -> &Path {
         &self.store
     }
 
-    /// The file for what the processes of a node print; of the only node, where the name is empty.
+    /// Returns the file for what the processes of a node print; of the only node, where the name is empty.
     pub fn output_of(&self, name: &str) -> PathBuf {
         self.output.join(if name.is_empty() { NAMELESS } else { name })
     }
@@ -142,13 +142,13 @@ impl Lease {
         registry::disown(self.id, pid);
     }
 
-    /// The processes in it now.
+    /// Returns the processes in it now.
     pub fn members(&self) -> Vec<Process> {
         registry::members(self.id)
     }
 
-    /// The processes in it, after two looks in a row that saw the same ones: of one that ends during a look neither its own time is
-    /// seen nor, where its parent was looked at before, the time its parent has inherited.
+    /// Returns the processes in it, after two looks in a row that saw the same ones: of one that ends during a look neither its own time
+    /// is seen nor, where its parent was looked at before, the time its parent has inherited.
     pub fn settled_members(&self) -> Vec<Process> {
         let ids = |members: &[Process]| members.iter().map(|process| process.pid).collect::<Vec<_>>();
         let mut seen = self.members();
@@ -191,7 +191,7 @@ impl Drop for Lease {
     }
 }
 
-/// The system's words for an error, without its number.
+/// Returns the system's words for an error, without its number.
 pub fn system_words(error: &io::Error) -> String {
     let text = error.to_string();
     text.split(" (os error").next().unwrap_or(&text).to_owned()

@@ -27,6 +27,7 @@ pub mod fetch;
 mod guard;
 pub mod interrupt;
 mod kernel;
+mod last_words;
 mod lease;
 mod listener;
 mod location;
@@ -50,7 +51,6 @@ mod tree;
 mod usage;
 mod user;
 mod watch;
-mod words;
 pub mod worker;
 
 pub use affinity::{allowed_cpus, pin_thread};

@@ -10,8 +10,8 @@ use study::Address;
 /// Programs that only pass bytes on to a server elsewhere: their processor time is not the server's.
 const FORWARDERS: [&str; 6] = ["docker-proxy", "rootlessport", "slirp4netns", "ssh", "sshd", "socat"];
 
-/// The processes that listen at this address of this machine; empty when it is another machine's, when they cannot be seen (they are
-/// another user's), or when they only pass on what they hear.
+/// Returns the processes that listen at this address of this machine; empty when it is another machine's, when they cannot be seen (they
+/// are another user's), or when they only pass on what they hear.
 pub fn listeners(address: &Address) -> Vec<Pid> {
     let inodes = match address {
         Address::Unix(path) => unix_inodes(&fs::read_to_string("/proc/net/unix").unwrap_or_default(), path),

@@ -10,19 +10,19 @@ use store::asked::asked;
 use store::{Endpoint, Facts, Opener, Store, StoreError, StoreInfo};
 use study::Spec;
 
-/// How a store is reached.
+/// The way in which a store is reached.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Reached {
-    /// Its files are here.
+    /// The store's files are here.
     Directory(PathBuf),
-    /// Its servers listen here.
+    /// The store's servers listen here.
     Endpoints(Vec<Endpoint>),
 }
 
 /// All that another process has to know of installation to open the store there, and to look at what it does: plain data.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Location {
-    /// How the store is reached.
+    /// The way in which the store is reached.
     pub reached: Reached,
     /// Programs of the private servers.
     pub servers: Vec<Watched>,
@@ -60,7 +60,7 @@ impl Location {
         layers::apply(info, spec, store)
     }
 
-    /// Where the private servers listen, and how to log in; none where there are none.
+    /// Returns where the private servers listen, and how to log in; empty without any.
     pub fn endpoints(&self) -> &[Endpoint] {
         match &self.reached {
             Reached::Endpoints(endpoints) if !self.servers.is_empty() => endpoints,
@@ -68,7 +68,7 @@ impl Location {
         }
     }
 
-    /// What the store opened there says of itself; and of a private server that others can use, that they can.
+    /// Returns the facts that the opened store reports; and if other users can connect to a private server, that they can.
     ///
     /// # Errors
     /// When the store cannot be reached or refuses.
@@ -95,7 +95,7 @@ impl Location {
         Ok(facts)
     }
 
-    /// Bytes allocated on disk for the store's private directory, without logs; `None` when it is not ours.
+    /// Returns the number of bytes allocated on disk for the store's private directory, without logs; `None` when it is not ours.
     pub fn disk_bytes(&self) -> Option<u64> {
         self.directory.as_ref().map(|directory| allocated_bytes(directory, &self.logs))
     }
@@ -104,8 +104,8 @@ impl Location {
 /// Whether a server of the user's is asked what it can do before it is used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Asking {
-    /// It is, on keys of kvtrial's own.
+    /// The server is asked, on keys of kvtrial's own.
     Asked,
-    /// It is only going to be read.
+    /// The server is only going to be read.
     Unasked,
 }

@@ -16,17 +16,17 @@ pub struct Logs {
 }
 
 impl Logs {
-    /// These files, of a server that was told this password.
+    /// Makes the logs of a server that knows this password, in these files.
     pub fn new(files: Vec<PathBuf>, secret: Secret) -> Logs {
         Logs { files, secret }
     }
 
-    /// The files.
+    /// Returns the files.
     pub fn files(&self) -> &[PathBuf] {
         &self.files
     }
 
-    /// Their last lines, to follow a message; empty when they are.
+    /// Returns the last lines of the logs, to follow a message; empty when they are.
     pub fn quote(&self) -> String {
         let text: String = self.files.iter().filter_map(|log| tail(log).ok()).collect();
         let text = if self.secret.reveal().is_empty() { text } else { text.replace(self.secret.reveal(), "***") };

@@ -50,7 +50,7 @@ pub enum Life {
 }
 
 impl Life {
-    /// Its program's process; `None` when it was taken down.
+    /// Returns the process of the node's program; `None` when it was taken down.
     pub fn pid(self) -> Option<Pid> {
         match self {
             Life::Runs(pid) | Life::Frozen(pid) => Some(pid),
@@ -60,7 +60,7 @@ impl Life {
 }
 
 impl Running {
-    /// What it has used in all its lives.
+    /// Returns the resources the node has used in all its lives.
     pub fn usage(&self) -> ServerUse {
         let now = self.life.pid().map_or_else(ServerUse::default, |pid| tree::usage(&of(pid)));
         ServerUse {
@@ -69,7 +69,7 @@ impl Running {
         }
     }
 
-    /// How it ended, though nobody has ended it.
+    /// Returns how it ended, though nobody has ended it.
     pub fn fallen(&self) -> Option<Fallen> {
         let exit = exit_of(self.life.pid()?)?;
         Some(Fallen { node: self.node.name.clone(), exit, log_end: self.logs.quote() })
@@ -79,9 +79,9 @@ impl Running {
 /// A node that ended though nobody has ended it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fallen {
-    /// Its name; empty for the only one.
+    /// The name of the node; empty for the only one.
     pub node: String,
-    /// How it ended.
+    /// The way in which the node ended.
     pub exit: Exit,
     /// The end of its log, ready to follow a message (`; its log ends: …`); empty when there is none.
     pub log_end: String,
@@ -96,7 +96,7 @@ impl fmt::Display for Fallen {
     }
 }
 
-/// The processes of the node whose program this is.
+/// Makes the processes of the node whose program this is.
 pub fn of(pid: Pid) -> Vec<Process> {
     tree::descent(&tree::processes(), &[pid])
 }

@@ -30,22 +30,22 @@ pub struct Nodes {
 /// A node as it stands.
 #[derive(Clone, Debug)]
 pub struct NodeState {
-    /// Its name; empty for the only one.
+    /// The name of the node; empty for the only one.
     pub name: String,
     /// Whom it serves.
     pub role: Role,
-    /// Where it listens.
+    /// The endpoint on which the node listens.
     pub endpoint: Endpoint,
-    /// Its program's process; `None` when it was stopped or killed.
+    /// The process of the node's program; `None` when it was stopped or killed.
     pub pid: Option<i32>,
-    /// What it has used since it was first started.
+    /// The resources the node has used since it was first started.
     pub usage: ServerUse,
     /// Bytes on disk below its own directory, without logs.
     pub disk_bytes: u64,
 }
 
 impl Nodes {
-    /// The nodes as they stand, in the order they were planned in. Looks through `/proc`, which takes milliseconds per node.
+    /// Returns the nodes as they stand, in the order they were planned in. Looks through `/proc`, which takes milliseconds per node.
     pub fn states(&self) -> Vec<NodeState> {
         let state = |it: &Running| NodeState {
             name: it.node.name.clone(),
@@ -58,36 +58,36 @@ impl Nodes {
         self.running().iter().map(state).collect()
     }
 
-    /// Their names, in the order they were planned in.
+    /// Returns the names of the nodes, in the order planned.
     pub fn names(&self) -> Vec<String> {
         self.running().iter().map(|it| it.node.name.clone()).collect()
     }
 
-    /// The name of the node after these.
+    /// Returns the name of the node after these.
     pub fn next_name(nodes: usize) -> String {
         format!("node{}", nodes + 1)
     }
 
-    /// Whether there is more than one.
+    /// Returns whether there is more than one.
     pub fn is_several(&self) -> bool {
         self.running().len() > 1
     }
 
-    /// CPU seconds of each node since it was first started, by name and in the order they were planned in.
+    /// Returns the CPU seconds of each node since it was first started, by name and in the order planned.
     pub fn cpu_s_of_each(&self) -> Vec<(String, f64)> {
         let all = tree::processes();
         let now = |it: &Running| it.life.pid().map_or(0.0, |pid| tree::cpu_s(&tree::descent(&all, &[pid])));
         self.running().iter().map(|it| (it.node.name.clone(), it.spent.cpu_s + now(it))).collect()
     }
 
-    /// Where clients connect to.
+    /// Returns where clients connect to.
     pub fn endpoints(&self) -> Vec<Endpoint> {
         let running = self.running();
         let serving = running.iter().filter(|it| it.node.role == Role::Clients);
         serving.map(|it| it.node.plan.endpoint.clone()).collect()
     }
 
-    /// The first node that ended though nobody has ended it. Costs a microsecond per node.
+    /// Returns the first node that ended though nobody has ended it. Costs a microsecond per node.
     pub fn fallen(&self) -> Option<Fallen> {
         self.running().iter().find_map(Running::fallen)
     }
@@ -154,7 +154,7 @@ impl Nodes {
         self.await_ready(name)
     }
 
-    /// The same, without waiting for it.
+    /// Starts a node as [`restart`](Nodes::restart) does, without waiting for it.
     ///
     /// # Errors
     /// It runs, or its program cannot be started.
@@ -176,12 +176,12 @@ impl Nodes {
         self.await_node(name).map(drop).map_err(Failed::error)
     }
 
-    /// Whether each node that runs has all that it is to have; `None`: these do not say it.
+    /// Checks that each node that runs has all it is to have; `None`: these nodes do not report it.
     pub fn caught_up(&self) -> Option<Result<(), StoreError>> {
         self.caught_up.map(|ask| ask(&self.builder.spec, &self.serving()))
     }
 
-    /// The names of those that lead; `None`: none does, or they do not say it.
+    /// Returns the names of those that lead; `None`: none does, or they do not say it.
     pub fn leaders(&self) -> Option<Result<Vec<String>, StoreError>> {
         let ask = self.leaders?;
         let serving = self.serving();
@@ -225,7 +225,8 @@ impl Nodes {
         Ok(name)
     }
 
-    /// What all nodes have used since they were started, those that were taken down included: CPU seconds and peak resident sets.
+    /// Returns the resources all nodes have used since they were started, also those that were taken down: CPU seconds and peak resident
+    /// sets.
     pub fn usage(&self) -> ServerUse {
         let now = tree::usage(&self.lease.settled_members());
         let running = self.running();
@@ -234,7 +235,7 @@ impl Nodes {
         ServerUse { cpu_s: now.cpu_s + spent_cpu_s(&running), peak_rss_bytes }
     }
 
-    /// The CPU seconds of that, for less.
+    /// Returns the CPU seconds of that, for less.
     pub fn cpu_s(&self) -> f64 {
         tree::cpu_s(&self.lease.settled_members()) + spent_cpu_s(&self.running())
     }
@@ -255,12 +256,12 @@ impl Nodes {
         self.running().iter().flat_map(|it| it.logs.files().to_vec()).collect()
     }
 
-    /// The end of the first node's log, ready to follow a message; empty when there is none.
+    /// Returns the end of the first node's log, ready to follow a message; empty when there is none.
     pub fn log_end(&self) -> String {
         self.running().first().map(|it| it.logs.quote()).unwrap_or_default()
     }
 
-    /// The commands that start them again in their directories, one per line, as a shell reads them.
+    /// Returns the commands that start them again in their directories, one per line, as a shell reads them.
     pub fn start_commands(&self) -> String {
         let running = self.running();
         let lines = running.iter().map(|it| {

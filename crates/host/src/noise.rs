@@ -38,9 +38,10 @@ impl NoiseMeter {
         }
     }
 
-    /// The shares since the start, of all processors of the machine, given the CPU seconds client and server used meanwhile.
-    /// A server that was not found counts as other load; what the kernel's own threads use, which write to disk what client and server have
-    /// written, does not. Resolution is a clock tick (10 ms): over less than about a second it says little. Zero when the kernel does not say.
+    /// Returns the shares since the start, of all processors of the machine, given the CPU seconds client and server used meanwhile. A
+    /// server that was not found counts as other load; what the kernel's own threads use, which write to disk what client and server have
+    /// written, does not. Resolution is a clock tick (10 ms): over less than about a second it says little. Zero when the kernel does not
+    /// say.
     pub fn finish(self, client_cpu_s: f64, server_cpu_s: f64) -> Noise {
         let elapsed_s = self.start.elapsed().as_secs_f64().max(f64::MIN_POSITIVE);
         let shares = match (self.before, Times::now()) {

@@ -16,7 +16,7 @@ use store::tls::{self, TLS};
 use store::{Endpoint, Facts, Opener, Store, StoreError, StoreInfo};
 use study::{NodeUse, ServerUse, Spec, Target};
 
-/// Where private directories are made unless told otherwise: `TMPDIR`, or `/tmp`.
+/// Returns where private directories are made unless told otherwise: `TMPDIR`, or `/tmp`.
 pub fn default_base() -> PathBuf {
     std::env::temp_dir()
 }
@@ -29,7 +29,7 @@ pub fn open(info: &'static StoreInfo, spec: &Spec, base: &Path) -> Result<OpenSt
     Opening::new(base).open(info, spec)
 }
 
-/// How stores are opened.
+/// The settings with which stores are opened.
 #[derive(Clone, Debug)]
 pub struct Opening {
     base: PathBuf,
@@ -38,18 +38,18 @@ pub struct Opening {
 }
 
 impl Opening {
-    /// Private directories go under `base`; servers may use every processor.
+    /// Makes settings in which private directories go under `base`, and servers may use every processor.
     pub fn new(base: impl Into<PathBuf>) -> Opening {
         Opening { base: base.into(), server_cpus: Vec::new(), asking: Asking::Asked }
     }
 
-    /// Private servers may use only these processors.
+    /// Lets private servers use only these processors.
     pub fn server_cpus(mut self, cpus: &[usize]) -> Opening {
         self.server_cpus = cpus.to_vec();
         self
     }
 
-    /// A server of the user's is only going to be read: it is not asked what it can do, because asking writes.
+    /// Opens the user's own server only to read it: the server is not asked what it can do, because asking writes.
     pub fn only_to_read(mut self) -> Opening {
         self.asking = Asking::Unasked;
         self
@@ -180,21 +180,20 @@ pub struct Installation {
 }
 
 impl Installation {
-    /// The spec of the store.
+    /// Returns the spec of the store.
     pub fn spec(&self) -> &Spec {
         &self.spec
     }
 
-    /// What another process has to know to open the store.
+    /// Returns everything another process has to know to open the store.
     pub fn location(&self) -> &Location {
         &self.location
     }
 
-    /// What the server has used since it was started, be it private or the user's own on this machine, all its processes together: CPU
-    /// seconds, and the peak resident
-    /// set (of several processes: their proportional sets, so that memory they share counts once, plus what each was larger at
-    /// its own peak). `None` when there is no server, or it was not found. Looks through `/proc`, which takes milliseconds of kvtrial's own time:
-    /// call it outside of what is timed and outside of what kvtrial's own use is taken of.
+    /// Returns the resources the server has used since it was started, be it private or the user's own on this machine, all its processes
+    /// together: CPU seconds, and the peak resident set (of several processes: their proportional sets, so that shared memory counts once,
+    /// plus what each was larger at its own peak). `None` when there is no server, or it was not found. Looks through `/proc`, which takes
+    /// milliseconds of kvtrial's own time: call this outside of timed work and outside of the measurement of kvtrial's own use.
     pub fn usage(&self) -> Option<ServerUse> {
         match &self.behind {
             Behind::Nodes(nodes) => Some(nodes.usage()),
@@ -203,7 +202,7 @@ impl Installation {
         }
     }
 
-    /// The CPU seconds of [`usage`](Installation::usage) alone, for less: memory is not looked at.
+    /// Returns the CPU seconds of [`usage`](Installation::usage) alone, for less: memory is not looked at.
     pub fn server_cpu_s(&self) -> Option<f64> {
         match &self.behind {
             Behind::Nodes(nodes) => Some(nodes.cpu_s()),
@@ -217,8 +216,8 @@ impl Installation {
         self.nodes().filter(|nodes| nodes.is_several())
     }
 
-    /// What each node of a private deployment has used since it was started; none unless there are several. Costs as much as
-    /// [`usage`](Installation::usage), for each.
+    /// Returns the resources each node of a private deployment has used since it was started; empty unless there are several. Costs as
+    /// much as [`usage`](Installation::usage), for each.
     pub fn node_use(&self) -> Vec<NodeUse> {
         let states = self.several().map(Nodes::states).unwrap_or_default();
         let of = |state: NodeState| NodeUse {
@@ -231,12 +230,12 @@ impl Installation {
         states.into_iter().map(of).collect()
     }
 
-    /// The CPU seconds of [`node_use`](Installation::node_use) alone, by name, for less.
+    /// Returns the CPU seconds of [`node_use`](Installation::node_use) alone, by name, for less.
     pub fn node_cpu_s(&self) -> Vec<(String, f64)> {
         self.several().map(Nodes::cpu_s_of_each).unwrap_or_default()
     }
 
-    /// Bytes allocated on disk for the store's private directory, without logs; `None` when it is not ours.
+    /// Returns the number of bytes allocated on disk for the store's private directory, without logs; `None` when it is not ours.
     pub fn disk_bytes(&self) -> Option<u64> {
         match &self.behind {
             Behind::Nodes(nodes) => Some(allocated_bytes(nodes.lease().store(), &nodes.logs())),
@@ -244,27 +243,27 @@ impl Installation {
         }
     }
 
-    /// The nodes of the private deployment; `None` when there is none.
+    /// Returns the nodes of the private deployment; `None` when there is none.
     pub fn nodes(&self) -> Option<&Nodes> {
         self.behind.nodes().map(|nodes| &**nodes)
     }
 
-    /// The first node of the private deployment that ended though nobody has ended it. Costs a microsecond per node.
+    /// Returns the first node of the private deployment that ended though nobody has ended it. Costs a microsecond per node.
     pub fn fallen(&self) -> Option<Fallen> {
         self.nodes().and_then(Nodes::fallen)
     }
 
-    /// How that node ended.
+    /// Returns how that node ended.
     pub fn exit(&self) -> Option<Exit> {
         self.fallen().map(|fallen| fallen.exit)
     }
 
-    /// Whether every node of the private deployment still runs, but those that were meant to end; true when there is none.
+    /// Returns whether every node of the private deployment still runs, but those that were meant to end; true when there is none.
     pub fn is_alive(&self) -> bool {
         self.fallen().is_none()
     }
 
-    /// The end of the private server's log, ready to follow a message (`; its log ends: …`); empty when there is none.
+    /// Returns the end of the private server's log, ready to follow a message (`; its log ends: …`); empty when there is none.
     pub fn log_end(&self) -> String {
         self.nodes().map(Nodes::log_end).unwrap_or_default()
     }
@@ -274,20 +273,20 @@ impl Installation {
         self.nodes().and_then(|nodes| nodes.pids().first().copied())
     }
 
-    /// Where the private server listens, and how to log in; the first node, where there are several; `None` when there is none.
+    /// Returns where the private server listens, and how to log in; the first node, where there are several; `None` when there is none.
     pub fn endpoint(&self) -> Option<&Endpoint> {
         self.location.endpoints().first()
     }
 
-    /// A process that works on the files of a private directory: should the directory be removed, it is killed first. Its id must
-    /// be its own until [`leave`](Installation::leave).
+    /// Notes a process that works on the files of a private directory: should the directory be removed, the process is killed first. Its
+    /// id must be its own until [`leave`](Installation::leave).
     pub fn enter(&self, pid: i32) {
         if let Behind::Directory(lease) = &self.behind {
             lease.adopt(pid);
         }
     }
 
-    /// The process that entered has ended.
+    /// Notes that the process that entered has ended.
     pub fn leave(&self, pid: i32) {
         if let Behind::Directory(lease) = &self.behind {
             lease.disown(pid);
@@ -328,7 +327,7 @@ impl Installation {
         Spec { target: Target::Path(directory.to_owned()), ..self.spec.clone() }.to_string()
     }
 
-    /// The same where nothing of the server is wanted any more: it is neither asked to end nor waited for.
+    /// Closes the installation where nothing of the server is wanted any more: the server is neither asked to end nor waited for.
     ///
     /// # Errors
     /// What could not be removed.
@@ -344,9 +343,9 @@ impl Installation {
 /// A private directory that was left to the user.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KeptDirectory {
-    /// Where the store's files are.
+    /// The directory of the store's files.
     pub directory: PathBuf,
-    /// How to open them: the commands that start the server, or the spec of an embedded store.
+    /// The way to open them: the commands that start the server, or the spec of an embedded store.
     pub open: String,
 }
 
@@ -360,12 +359,12 @@ pub struct OpenStore {
 }
 
 impl OpenStore {
-    /// The store itself.
+    /// Returns the store itself.
     pub fn store(&self) -> &dyn Store {
         &*self.store
     }
 
-    /// What the store says of itself; and of a private server that others can use, that they can.
+    /// Returns the facts that the store reports; and if other users can connect to a private server, that they can.
     ///
     /// # Errors
     /// When the store cannot be reached or refuses.

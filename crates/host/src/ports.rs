@@ -37,7 +37,7 @@ impl Reserved {
 }
 
 impl Ports {
-    /// A port nobody listens on now, outside the range the kernel takes ports for outgoing connections from, so that a client's
+    /// Returns a port nobody listens on now, outside the range the kernel takes ports for outgoing connections from, so that a client's
     /// connection cannot take one before the server does.
     ///
     /// # Errors
@@ -71,7 +71,7 @@ impl Ports {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).truncate(kept);
     }
 
-    /// Those handed out so far.
+    /// Returns the ports handed out so far.
     pub fn given(&self) -> Vec<u16> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).iter().map(|reserved| reserved.port).collect()
     }
@@ -86,7 +86,7 @@ fn bound(port: u16) -> io::Result<Socket> {
     Ok(socket)
 }
 
-/// Whether somebody listens on this port, of whatever address.
+/// Returns whether somebody listens on this port, of whatever address.
 pub fn is_taken(port: u16) -> bool {
     bound(port).is_err_and(|error| error.kind() == io::ErrorKind::AddrInUse) || !listeners(port).is_empty()
 }
@@ -101,7 +101,7 @@ fn listeners(port: u16) -> Vec<String> {
         .collect()
 }
 
-/// Whether the listener on this port is one of these processes; true also when the system does not let us see.
+/// Returns whether the listener on this port is one of these processes; true also when the system does not let us see.
 pub fn is_held_by(port: u16, processes: &[Process]) -> bool {
     let listeners = listeners(port);
     let mut hidden = listeners.is_empty();

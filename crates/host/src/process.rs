@@ -12,19 +12,19 @@ use std::thread;
 /// A process id as the kernel counts them.
 pub type Pid = libc::pid_t;
 
-/// How a process ended.
+/// The way in which a process ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Exit {
-    /// By itself, with this status.
+    /// The process ended by itself, with this status.
     Status(i32),
-    /// By this signal.
+    /// The process was ended by this signal.
     Signal(i32),
     /// Already cleared away.
     Gone,
 }
 
 impl Exit {
-    /// Whether it was SIGKILL, which the system sends when memory runs out.
+    /// Returns whether it was SIGKILL, which the system sends when memory runs out.
     pub fn was_killed(self) -> bool {
         self == Exit::Signal(libc::SIGKILL)
     }
@@ -65,8 +65,7 @@ fn name(signal: i32) -> &'static str {
     }
 }
 
-/// How a child has ended, if it has. It stays a zombie, so that its id is not given to another process before
-/// [`reap`] is called.
+/// Returns how a child has ended, if it has. It stays a zombie, so that its id is not given to another process before [`reap`] is called.
 pub fn exit_of(pid: Pid) -> Option<Exit> {
     // SAFETY: siginfo_t is plain data for which all zeros is valid; waitid only writes into it.
     let (result, info) = unsafe {

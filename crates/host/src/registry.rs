@@ -98,7 +98,7 @@ pub fn disown(id: PlaceId, pid: Pid) {
     }
 }
 
-/// The processes that belong to a place now.
+/// Returns the processes that belong to a place now.
 pub fn members(id: PlaceId) -> Vec<Process> {
     let found =
         registry().entries.iter().find(|entry| entry.id == id).map(|entry| (entry.roots.clone(), entry.root.clone()));

@@ -6,7 +6,7 @@ use study::Secret;
 /// Random bytes of a password: nobody guesses them while a run lasts.
 const RANDOM_BYTES: usize = 20;
 
-/// A password that nobody has ever had, of letters and digits only, so that no configuration file needs to quote it.
+/// Returns a password that nobody has ever had, of letters and digits only, so that no configuration file needs to quote it.
 ///
 /// # Errors
 /// The system's, when it has no random bytes to give.

@@ -6,13 +6,13 @@ use std::os::fd::AsRawFd;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
-/// What is done with the handles on files once these are on the disk.
+/// The treatment of handles on files once these are on the disk.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Handles {
-    /// They are closed.
+    /// The handles are closed.
     Closed,
-    /// They stay open as long as this process, which has a store open there: by POSIX, closing any handle on a file gives up every lock
-    /// the process has on it, and with them the store's.
+    /// The handles stay open as long as this process, which has a store open there: by POSIX, closing any handle on a file gives up every
+    /// lock the process has on it, and with them the store's.
     Kept,
 }
 

@@ -50,7 +50,7 @@ fn write(path: &Path, content: &str, user: Option<User>) -> io::Result<()> {
     user.map_or(Ok(()), |user| user.own(path))
 }
 
-/// Whether the system can bind the socket of a plan.
+/// Checks that the system can bind the socket of a plan.
 ///
 /// # Errors
 /// Its path is too long.

@@ -267,7 +267,7 @@ impl Nodes {
         self.await_result(&attempts, name, &[node.plan.endpoint], Instant::now() + timeout, timeout)
     }
 
-    /// Where nodes serve clients that run and are not frozen.
+    /// Returns where nodes serve clients that run and are not frozen.
     pub(crate) fn serving(&self) -> Vec<Endpoint> {
         let running = self.running();
         let serving = running.iter().filter(|it| it.node.role == Role::Clients && matches!(it.life, Life::Runs(_)));

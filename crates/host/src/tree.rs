@@ -11,18 +11,18 @@ pub const MARK: &str = "KVTRIAL_PLACE";
 /// The flag of the kernel's own threads in `/proc/PID/stat` (`include/linux/sched.h`).
 const PF_KTHREAD: u64 = 0x0020_0000;
 
-/// One process as `/proc` shows it.
+/// A process as `/proc` shows it.
 #[derive(Clone, Debug)]
 pub struct Process {
-    /// Its id.
+    /// The id of the process.
     pub pid: Pid,
-    /// Its parent.
+    /// The parent of the process.
     pub parent: Pid,
-    /// Its session; a server leads its own.
+    /// The session of the process; a server leads its own.
     pub session: Pid,
     /// `Z` when it has ended, with all its threads, and waits to be reaped.
     pub state: u8,
-    /// Whether it is a thread of the kernel's own.
+    /// Whether the process is a thread of the kernel.
     pub is_kernels: bool,
     group: Pid,
     /// CPU time of its own, clock ticks.
@@ -37,19 +37,19 @@ impl Process {
         signal(self.pid, libc::SIGKILL);
     }
 
-    /// User and system CPU seconds of all its threads, ended ones too, and of the children it has waited for.
+    /// Returns the CPU seconds, user and system, of all threads of the process, ended ones too, and of the children it has waited for.
     fn cpu_s(&self) -> f64 {
         let own_s = clock_s(self.pid).unwrap_or_else(|| ticks_s(self.own_ticks));
         own_s + ticks_s(self.reaped_ticks)
     }
 
-    /// User and system CPU seconds of its own.
+    /// Returns the CPU seconds, user and system, of the process alone.
     pub fn own_s(&self) -> f64 {
         ticks_s(self.own_ticks)
     }
 
-    /// Whether it carries a place's mark in its environment. Some servers overwrite that with a title: of orphans the working
-    /// directory says as much (a user's shell that looks into the directory is no orphan).
+    /// Returns whether the process carries a place's mark in its environment. Some servers overwrite the environment with a title: for
+    /// orphans the working directory says as much (a user's shell that looks into the directory is no orphan).
     fn is_marked(&self, place: &Path) -> bool {
         let mark = format!("{MARK}={}", place.display());
         let environment = fs::read(format!("/proc/{}/environ", self.pid)).unwrap_or_default();
@@ -58,12 +58,12 @@ impl Process {
                 && fs::read_link(format!("/proc/{}/cwd", self.pid)).is_ok_and(|directory| directory.starts_with(place))
     }
 
-    /// Whether it still does something: it has neither ended nor been stopped.
+    /// Returns whether it still does something: it has neither ended nor been stopped.
     pub fn goes_on(&self) -> bool {
         !matches!(self.state, b'T' | b't' | b'Z')
     }
 
-    /// Whether it is a child of kvtrial, its own or adopted.
+    /// Returns whether it is a child of kvtrial, its own or adopted.
     pub fn is_ours(&self) -> bool {
         self.parent == own_pid()
     }
@@ -73,7 +73,7 @@ fn own_pid() -> Pid {
     std::process::id().cast_signed()
 }
 
-/// All processes of this machine (or container).
+/// Returns all processes of this machine (or container).
 pub fn processes() -> Vec<Process> {
     let Ok(entries) = fs::read_dir("/proc") else { return Vec::new() };
     entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok()).filter_map(read).collect()
@@ -103,15 +103,16 @@ fn parse(pid: Pid, stat: &str) -> Option<Process> {
     })
 }
 
-/// Of `all`, the processes of a private place that runs: the ids in `roots`, orphans adopted from there, all that share their
-/// session or group or descends from them. Never kvtrial itself.
+/// Returns, of `all`, the processes of a private place that runs: the ids in `roots`, orphans adopted from there, and all that share their
+/// session or group or descend from them. Never kvtrial itself.
 pub fn members(all: &[Process], roots: &[Pid], place: &Path) -> Vec<Process> {
     let mut known: Vec<Pid> = roots.to_vec();
     known.extend(all.iter().filter(|process| process.is_ours() && process.is_marked(place)).map(|process| process.pid));
     related(all, known)
 }
 
-/// Of `all`, the processes of servers that kvtrial has started: these, all that share their sessions or groups or descend from them.
+/// Returns, of `all`, the processes of servers that kvtrial has started: the ids in `roots`, and all that share their sessions or groups
+/// or descend from them.
 pub fn descent(all: &[Process], roots: &[Pid]) -> Vec<Process> {
     related(all, roots.to_vec())
 }
@@ -133,8 +134,8 @@ fn related(all: &[Process], mut known: Vec<Pid>) -> Vec<Process> {
     }
 }
 
-/// Of `all`, these processes and their descendants: a server of the user's. Its session and group may be those of the user's shell, so they
-/// say nothing.
+/// Returns, of `all`, the ids in `roots` and their descendants: a server of the user's. Its session and group may be those of the user's
+/// shell, so they say nothing.
 pub fn family(all: &[Process], roots: &[Pid]) -> Vec<Process> {
     let mut known: Vec<Pid> = roots.to_vec();
     loop {
@@ -150,14 +151,15 @@ pub fn family(all: &[Process], roots: &[Pid]) -> Vec<Process> {
     }
 }
 
-/// The living processes that carry the mark of a place whose kvtrial is gone, whatever their parents are now.
+/// Returns the living processes that carry the mark of a place whose kvtrial is gone, whatever their parents are now.
 pub fn marked(all: &[Process], place: &Path) -> Vec<Pid> {
     let living = all.iter().filter(|process| process.state != b'Z' && process.pid != own_pid());
     living.filter(|process| process.is_marked(place)).map(|process| process.pid).collect()
 }
 
-/// What these processes have used so far. CPU: theirs and their ended children's. Peak resident set: of a single process, the
-/// kernel's high-water mark; of several, their proportional sets now (shared pages count once) plus what each was larger at its peak.
+/// Returns the resources these processes have used so far. CPU: their own and their ended children's. Peak resident set: of a single
+/// process, the kernel's high-water mark; of several, their proportional sets now (shared pages count once) plus what each was larger at
+/// its peak.
 pub fn usage(members: &[Process]) -> ServerUse {
     let peak_rss_bytes = match members {
         [one] => memory(one.pid).map_or(0, |memory| memory.peak_bytes),
@@ -169,7 +171,7 @@ pub fn usage(members: &[Process]) -> ServerUse {
     ServerUse { cpu_s: cpu_s(members), peak_rss_bytes }
 }
 
-/// CPU seconds of these processes and their ended children.
+/// Returns the CPU seconds of these processes and their ended children.
 pub fn cpu_s(members: &[Process]) -> f64 {
     members.iter().map(Process::cpu_s).sum()
 }
@@ -190,13 +192,13 @@ impl ResidentMemory {
     }
 }
 
-/// The resident set of a process; `None` when it has ended.
+/// Returns the resident set of a process; `None` when it has ended.
 pub fn memory(pid: Pid) -> Option<ResidentMemory> {
     let status = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
     Some(ResidentMemory { peak_bytes: field_bytes(&status, "VmHWM:")?, now_bytes: field_bytes(&status, "VmRSS:")? })
 }
 
-/// A `Name:  123 kB` line of a `/proc` file, in bytes.
+/// Returns a `Name:  123 kB` line of a `/proc` file, in bytes.
 pub fn field_bytes(text: &str, name: &str) -> Option<u64> {
     let line = text.lines().find_map(|line| line.strip_prefix(name))?;
     Some(line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()? * 1024)
@@ -216,7 +218,7 @@ fn clock_s(pid: Pid) -> Option<f64> {
     (result == 0).then_some(time.tv_sec as f64 + time.tv_nsec as f64 / 1e9)
 }
 
-/// Clock ticks of `/proc` in seconds.
+/// Converts clock ticks of `/proc` to seconds.
 pub fn ticks_s(ticks: u64) -> f64 {
     // SAFETY: sysconf touches no memory.
     let ticks_per_s = unsafe { libc::sysconf(libc::_SC_CLK_TCK) }.max(1);

@@ -14,19 +14,19 @@ pub struct User {
     pub gid: u32,
 }
 
-/// Whether kvtrial runs as root.
+/// Returns whether kvtrial runs as root.
 pub fn is_root() -> bool {
     effective_uid() == 0
 }
 
-/// The user kvtrial acts as.
+/// Returns the user kvtrial acts as.
 pub fn effective_uid() -> u32 {
     // SAFETY: geteuid touches no memory and cannot fail.
     unsafe { libc::geteuid() }
 }
 
 impl User {
-    /// The user of that name, from whatever the system keeps its users in.
+    /// Returns the user of that name, from whatever the system keeps its users in.
     pub fn named(name: &str) -> Option<User> {
         let name = CString::new(name).ok()?;
         let mut text = vec![0 as libc::c_char; 16 << 10];
@@ -47,7 +47,7 @@ impl User {
         chown(path, Some(self.uid), Some(self.gid))
     }
 
-    /// The first directory from the root down to `path` that this user may not pass through.
+    /// Returns the first directory from the root down to `path` that this user may not pass through.
     pub fn barred_by(self, path: &Path) -> Option<PathBuf> {
         let mut dirs: Vec<&Path> = path.ancestors().collect();
         dirs.reverse();

@@ -15,12 +15,12 @@ pub struct Watched {
 }
 
 impl Watched {
-    /// The program that runs as this process and listens there.
+    /// Makes the program that runs as this process and listens there.
     pub(crate) fn new(pid: Pid, address: Address) -> Watched {
         Watched { pid, address }
     }
 
-    /// Its process, as far as was seen.
+    /// Returns the process, as far as it was seen.
     pub fn pid(&self) -> Pid {
         self.pid
     }
@@ -37,7 +37,7 @@ impl Watched {
     }
 }
 
-/// One look at a process. Counters only grow; what the kernel does not show is 0.
+/// A look at a process. Counters only grow; figures that the kernel does not show are 0.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Sighting {
     /// Resident memory, bytes.

@@ -6,8 +6,8 @@
 //! ends in whatever way; both are in a process group of their own, so that what is typed at the terminal does not reach them.
 
 use crate::channel::{self, Receiver, Sender};
+use crate::last_words::Words;
 use crate::process::{self, Exit, Pid, signal};
-use crate::words::Words;
 use std::fs;
 use std::io;
 use std::os::fd::{FromRawFd, OwnedFd};
@@ -42,17 +42,17 @@ impl ForkServer {
         Ok(ForkServer { pid, words, ends: Some(channel::ends(ours)) })
     }
 
-    /// To it, or to the worker that is at work.
+    /// Returns the sender to the fork server, or to the worker that is at work.
     pub fn sender(&self) -> Option<&Sender> {
         self.ends.as_ref().map(|ends| &ends.0)
     }
 
-    /// From it, or from the worker that is at work.
+    /// Returns the receiver from the fork server, or from the worker that is at work.
     pub fn receiver(&mut self) -> Option<&mut Receiver> {
         self.ends.as_mut().map(|ends| &mut ends.1)
     }
 
-    /// How it ended, if it has, and its last words.
+    /// Returns how it ended, if it has, and its last words.
     pub fn exit(&self) -> Option<(Exit, String)> {
         process::exit_of(self.pid).map(|exit| (exit, self.words.last()))
     }
@@ -78,7 +78,7 @@ pub fn kill(pid: Pid) {
     signal(pid, libc::SIGKILL);
 }
 
-/// The fork server's ends of the channel, which is its standard input.
+/// Returns the fork server's ends of the channel, which is its standard input.
 pub fn inside() -> (Sender, Receiver) {
     // SAFETY: standard input was handed over by `ForkServer::start` and nobody else in this process uses it.
     channel::ends(unsafe { OwnedFd::from_raw_fd(libc::STDIN_FILENO) })

@@ -7,13 +7,13 @@ use study::ReasonKind;
 
 /// A thread's books.
 pub struct Books<'a> {
-    /// How many operations, and what came of them.
+    /// The number of operations, and their results.
     pub counts: Counts,
     /// Latencies.
     pub histograms: Histograms,
     /// Rate and tail over time.
     pub series: Series,
-    /// What was wrong.
+    /// The wrong replies.
     pub offences: Offences,
     /// Operations since the last good reply whose connection was lost, or that had none in time.
     pub lost_in_a_row: u32,
@@ -28,7 +28,7 @@ pub struct Before {
 }
 
 impl<'a> Books<'a> {
-    /// Empty books; what they gain shows in `live`.
+    /// Makes empty books; whatever is added to them shows in `live`.
     pub fn new(series: Series, live: &'a Live) -> Books<'a> {
         Books {
             counts: Counts::default(),
@@ -76,7 +76,7 @@ impl<'a> Books<'a> {
         self.offences.add(offence);
     }
 
-    /// What the histograms have gained belongs to the interval under way.
+    /// Adds what the histograms have gained to the interval under way.
     pub fn close(&mut self) {
         self.series.take_counts(&self.histograms, self.live);
     }

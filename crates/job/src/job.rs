@@ -11,22 +11,22 @@ use study::{Answer, Reason, WriteAccount};
 /// A parameter a job has.
 #[derive(Clone, Copy, Debug)]
 pub struct ParamInfo {
-    /// Its name, as in `--set NAME=VALUE`.
+    /// The name, as in `--set NAME=VALUE`.
     pub name: &'static str,
-    /// Its default.
+    /// The default value.
     pub default: &'static str,
-    /// Its values or range, for people: `1 to 20000`, `partition, cas, lock, none`.
+    /// The values or range, for people: `1 to 20000`, `partition, cas, lock, none`.
     pub values: &'static str,
     /// Values a search may try besides the one that is set; none when it changes the answer, not only how the work is done.
     pub tunable: &'static [&'static str],
-    /// What it does.
+    /// The meaning of the parameter.
     pub help: &'static str,
 }
 
 /// Parameters as the user gave them, over the job's defaults.
 pub type Params = BTreeMap<String, String>;
 
-/// What a job is made from.
+/// The data, parameters and plan that a job is made from.
 #[derive(Clone, Debug)]
 pub struct JobRequest {
     /// The job's name. What is made from one function for many jobs, such as scripts, knows by it which is meant.
@@ -39,18 +39,18 @@ pub struct JobRequest {
     pub seed: u64,
 }
 
-/// One job as `kvtrial jobs` lists it.
+/// A job as `kvtrial jobs` lists it.
 #[derive(Clone, Copy)]
 pub struct JobInfo {
     /// Name on the command line.
     pub name: &'static str,
-    /// One line: what it does.
+    /// A line on what the job does.
     pub summary: &'static str,
     /// Input formats and data sets.
     pub input: &'static str,
-    /// What its records are called in [`Job::input`]: the fact that counts those it leaves in the store.
+    /// The fact of [`Job::input`] that counts the records the job leaves in the store.
     pub records: &'static str,
-    /// Its parameters.
+    /// The parameters of the job.
     pub params: &'static [ParamInfo],
     /// Reads and checks the input and the parameters. Everything slow that can happen before the clock happens here.
     pub prepare: fn(&JobRequest) -> Result<Box<dyn Job>, JobError>,
@@ -64,27 +64,27 @@ pub struct JobInfo {
     pub stores: &'static [&'static str],
 }
 
-/// What a plan file says.
+/// The contents of a plan file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PlanFile {
     /// Parameters, as `--set` would give them.
     pub params: Vec<(String, String)>,
-    /// What was understood but does not apply here, a sentence each.
+    /// The properties that were understood but do not apply here, a sentence each.
     pub notes: Vec<String>,
 }
 
-/// How `kvtrial query` asks a store the job's question.
+/// The way in which `kvtrial query` asks a store the job's question.
 #[derive(Clone, Copy)]
 pub struct QueryInfo {
-    /// What KEY is, e.g. `PAGE`.
+    /// The noun for KEY, e.g. `PAGE`.
     pub key: &'static str,
-    /// What the job keeps under its keys.
+    /// The kind of data that the job keeps under its keys.
     pub holds: Holds,
     /// Turns the stored value into one line of JSON; `Err` says why the value cannot be the job's.
     pub render: fn(key: &[u8], value: &[u8]) -> Result<String, String>,
 }
 
-/// What a job keeps under its keys.
+/// The kind of data that a job keeps under its keys.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Holds {
     /// Values.
@@ -100,10 +100,10 @@ pub struct JobError(pub String);
 
 /// A job with its input read, decoded and checked; used for all trials of a study.
 pub trait Job: Send + Sync {
-    /// What was read: name, bytes, digest, counts. Goes into the study.
+    /// Returns facts of the input: name, bytes, digest, counts. They go into the study.
     fn input(&self) -> BTreeMap<String, serde_json::Value>;
 
-    /// Whether a store with these capabilities can do it, and which operations it will emulate.
+    /// Returns whether a store with these capabilities can do it, and which operations it will emulate.
     ///
     /// # Errors
     /// Why not, and what to set instead.
@@ -117,33 +117,34 @@ pub trait Job: Send + Sync {
         None
     }
 
-    /// What kvtrial does to the nodes of a private store in a phase of this job; `None`: nothing.
+    /// Returns the change that kvtrial makes to the nodes of a private store in a phase of this job; `None`: no change.
     fn change(&self) -> Option<NodeChange> {
         None
     }
 
-    /// What the user should know of the input before anything slow is done with it: a sentence each.
+    /// Returns warnings about the input, for the user to read before anything slow is done with it: a sentence each.
     fn warnings(&self) -> Vec<String> {
         Vec::new()
     }
 
-    /// Key and value bytes it will leave in a store, when that is known before the run: less room than that is too little.
+    /// Returns the key and value bytes the job will leave in a store, when they are known before the run: less room than that is too
+    /// little.
     fn logical_bytes(&self) -> u64 {
         0
     }
 
-    /// How many operations a unit has, where [units](Arriving::Units) arrive and that can be found out before the run.
+    /// Returns how many operations a unit has, where [units](Arriving::Units) arrive and the number can be found out before the run.
     fn unit_operations(&self) -> Option<u64> {
         None
     }
 
-    /// Memory kvtrial needs in a trial for what it knows of each key, to judge every reply.
+    /// Returns the memory kvtrial needs in a trial to remember each key, to judge every reply.
     fn books_bytes(&self) -> u64 {
         0
     }
 }
 
-/// What one execution gets.
+/// The slots, seed and abilities that one execution gets.
 #[derive(Clone, Debug)]
 pub struct TrialSetup {
     /// Slots over all threads: clients times pipeline.
@@ -154,12 +155,12 @@ pub struct TrialSetup {
     pub seed: u64,
 }
 
-/// One execution of a job: state shared by its workers. Phases run one after the other; each has its own workers.
+/// An execution of a job: state shared by its workers. Phases run one after the other; each has its own workers.
 pub trait Trial: Send + Sync {
-    /// The phases, in order. Reading the final state back is an untimed phase of its own, left out for a store that keeps nothing.
+    /// Returns the phases, in order. Reading the final state back is an untimed phase of its own, left out for a store that keeps nothing.
     fn phases(&self) -> Vec<Phase>;
 
-    /// State for one thread that serves these slots (numbers over the whole trial) in that phase.
+    /// Makes the state for one thread that serves these slots (numbers over the whole trial) in that phase.
     fn worker(&self, phase: usize, slots: Range<Slot>) -> Box<dyn Worker + '_>;
 
     /// The number of the phase that reads the final state, which is carried out once more over new connections before the verdict: a server
@@ -169,17 +170,17 @@ pub trait Trial: Send + Sync {
         None
     }
 
-    /// Hears that the clients' connections were closed, so that everything is read again over new ones: it closes those of its own, too,
-    /// and opens others.
+    /// Hears that the clients' connections were closed, so that everything is read again over new ones: the trial closes its own
+    /// connections, too, and opens others.
     fn renew(&self) {}
 
-    /// Whether that can be done, asked before anything is done for it: not where one of the new connections would be to a node that is lost
-    /// for good.
+    /// Returns whether everything can be read again over new connections, asked beforehand: not where one of these would be to a node that
+    /// is lost for good.
     fn can_be_read_again(&self) -> bool {
         true
     }
 
-    /// The answer, after the last phase, with any reason it found in the final state as a whole (sums, lost updates).
+    /// Returns the answer, after the last phase, with any reason it found in the final state as a whole (sums, lost updates).
     fn answer(&self) -> (Answer, Vec<Reason>);
 
     /// Writes the `index`th key the job uses to `out` (empty on entry); false beyond the last. A store of the user's is searched
@@ -201,14 +202,14 @@ pub trait Trial: Send + Sync {
         None
     }
 
-    /// Whether its phases that read back can judge what a phase left that did not come to its end: they know of each key what was
+    /// Returns whether the phases that read back can judge a phase that did not come to its end: for each key they know what was
     /// acknowledged, what failed and what never had a reply.
     fn judges_unfinished(&self) -> bool {
         false
     }
 
-    /// What became of the writes: acknowledged and lost, failed and absent, failed and present; after the last phase. `None`: it does
-    /// not say.
+    /// Returns the fate of the writes: acknowledged and lost, failed and absent, failed and present; after the last phase. `None`: the job
+    /// does not say.
     fn account(&self) -> Option<WriteAccount> {
         None
     }
@@ -223,7 +224,7 @@ pub trait Trial: Send + Sync {
     /// Hears, some time within that phase or after it, that the change is over.
     fn changed(&self) {}
 
-    /// How long ago the oldest acknowledged write that is lost was acknowledged, where that was kept.
+    /// Returns how long ago the oldest acknowledged write that is lost was acknowledged, where the job records that.
     fn oldest_lost(&self) -> Option<Duration> {
         None
     }
@@ -233,7 +234,7 @@ pub trait Trial: Send + Sync {
         None
     }
 
-    /// Key and value bytes the job left in the store, when it knows.
+    /// Returns the key and value bytes the job left in the store, when it knows them.
     fn logical_bytes(&self) -> u64 {
         0
     }
@@ -243,14 +244,14 @@ pub trait Trial: Send + Sync {
         let _ = deadline;
     }
 
-    /// Key and value bytes of the largest reply it can get, when it knows: a server that sends far more is not believed. `None`: as
-    /// many as the longest value of the store.
+    /// Returns the key and value bytes of the largest reply the job can get, when it knows them: a server that sends far more is not
+    /// believed. `None`: as many as the longest value of the store.
     fn largest_reply_bytes(&self) -> Option<u64> {
         None
     }
 }
 
-/// What a slot does next.
+/// The next step of a slot.
 #[derive(Debug)]
 pub enum Step<'a> {
     /// Send this.
@@ -266,12 +267,12 @@ pub enum Step<'a> {
     Finished,
 }
 
-/// One thread's part of a phase: a state machine per slot. Called only from its thread; slots are numbered from 0 within the worker.
+/// A thread's part of a phase: a state machine per slot. Called only from its thread; slots are numbered from 0 within the worker.
 pub trait Worker {
-    /// The slot's next step. Called when the slot is idle. Under open loop it is called when the operation is due.
+    /// Returns the slot's next step. Called when the slot is idle. Under open loop it is called when the operation is due.
     fn next(&mut self, slot: Slot) -> Step<'_>;
 
-    /// The reply to the slot's operation. Checks it.
+    /// Takes the reply to the slot's operation, and checks it.
     ///
     /// # Errors
     /// What is wrong with it; the engine counts it and goes on. A [`Reply::Failed`] is always an offence
@@ -303,14 +304,15 @@ pub trait Worker {
         turn.take(self, slot)
     }
 
-    /// Whether the job's own work between a reply and the next operation is too small to matter (a generator). The engine then
+    /// Returns whether the job's own work between a reply and the next operation is too small to matter (a generator). The engine then
     /// takes the end of one operation as the start of the next and reads the clock once.
     fn think(&self) -> Think {
         Think::Costly
     }
 
-    /// Whether the idle slot has no more operations in this phase, ever. Asked under open loop before an operation is due, so that a slot
-    /// without work takes none from the others; a worker that cannot know says false, and [`Step::Finished`] when it is due.
+    /// Returns whether the idle slot has no more operations in this phase, ever. Asked under open loop before an operation is due, so that
+    /// a slot without work takes no arrival from the others; a worker that cannot know returns false, and [`Step::Finished`] when an
+    /// operation is due.
     fn is_done(&mut self, slot: Slot) -> bool {
         let _ = slot;
         false
@@ -321,20 +323,20 @@ pub trait Worker {
         let _ = late;
     }
 
-    /// What arrives under open loop.
+    /// Returns the unit that arrives under open loop.
     fn arrivals(&self) -> Arriving {
         Arriving::Operations
     }
 
-    /// Whether what the idle slot does next is no arrival and follows at once: the next operation within a [unit](Arriving::Units), or a
-    /// [check](Step::Check).
+    /// Returns whether the idle slot's next operation is no arrival and follows at once: the next operation within a
+    /// [unit](Arriving::Units), or a [check](Step::Check).
     fn is_within(&mut self, slot: Slot) -> bool {
         let _ = slot;
         false
     }
 }
 
-/// What is due at a rate.
+/// The unit that is due at a rate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Arriving {
     /// Every operation.
@@ -343,7 +345,7 @@ pub enum Arriving {
     Units,
 }
 
-/// What a job does between a reply and the next operation.
+/// The job's own work between a reply and the next operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Think {
     /// A few nanoseconds: draw a key.

@@ -4,34 +4,34 @@ use serde::{Deserialize, Serialize};
 use store::{Failure, Reply};
 use study::{Reason, ReasonKind};
 
-/// One reply that was not what it had to be. As small as a pointer, so that saying of a reply that nothing is wrong costs nothing.
+/// A reply that was not what it had to be. As small as a pointer, so that the answer "nothing is wrong" costs nothing.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Offence(Box<Reason>);
 
 impl Offence {
-    /// An offence at `key`, with what was seen.
+    /// Makes an offence at `key`, with what was seen.
     #[cold]
     pub fn new(kind: ReasonKind, key: &[u8], seen: impl AsRef<str>) -> Offence {
         Offence::at_large(kind, format!("key {}: {}", printable(key), seen.as_ref()))
     }
 
-    /// An offence that has to do with no key.
+    /// Returns an offence that has to do with no key.
     #[cold]
     pub fn at_large(kind: ReasonKind, seen: String) -> Offence {
         Offence(Box::new(Reason { kind, count: 1, example: study::visible(&seen).into_owned() }))
     }
 
-    /// What kind of wrong.
+    /// Returns the kind of fault.
     pub fn kind(&self) -> ReasonKind {
         self.0.kind
     }
 
-    /// As a reason of a verdict, counted once.
+    /// Returns the offence as a reason of a verdict, counted once.
     pub fn into_reason(self) -> Reason {
         *self.0
     }
 
-    /// The offence of a failed operation, or of a reply of the wrong type.
+    /// Returns the offence of a failed operation, or of a reply of the wrong type.
     #[cold]
     pub fn failed(key: &[u8], reply: &Reply<'_>) -> Offence {
         match reply {
@@ -54,7 +54,7 @@ fn shape(reply: &Reply<'_>) -> String {
     }
 }
 
-/// A key as it can be shown: at most 60 characters, other bytes as `\xNN`.
+/// Returns a key as it can be shown: at most 60 characters, other bytes as `\xNN`.
 pub fn printable(key: &[u8]) -> String {
     let text: String = key.iter().take(60).flat_map(|byte| std::ascii::escape_default(*byte)).map(char::from).collect();
     if key.len() > 60 { format!("{text}... ({} bytes)", key.len()) } else { text }
@@ -86,17 +86,17 @@ impl Offences {
         }
     }
 
-    /// Whether there are any of this kind.
+    /// Returns whether there are any of this kind.
     pub fn has(&self, kind: ReasonKind) -> bool {
         self.reasons.iter().any(|reason| reason.kind == kind)
     }
 
-    /// How many in all.
+    /// Returns how many in all.
     pub fn total(&self) -> u64 {
         self.reasons.iter().map(|reason| reason.count).sum()
     }
 
-    /// As reasons of a verdict.
+    /// Returns the offences as reasons of a verdict.
     pub fn into_reasons(self) -> Vec<Reason> {
         self.reasons
     }

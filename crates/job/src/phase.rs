@@ -5,7 +5,7 @@
 pub struct Phase {
     /// `load`, `run`, `read back`, or the job's own word.
     pub name: &'static str,
-    /// Whether it counts into the makespan, and obeys `--rate` and `--seconds`.
+    /// Whether the phase counts into the makespan, and obeys `--rate` and `--seconds`.
     pub timed: bool,
     /// Operations it will do, when known (progress and ETA).
     pub operations: Option<u64>,
@@ -14,13 +14,13 @@ pub struct Phase {
     pub stores: Option<u64>,
     /// Records its operations carry, where that is not their number (batches).
     pub carries: Option<u64>,
-    /// Whether it does work or only looks.
+    /// Whether the phase does work or only looks.
     pub purpose: Purpose,
-    /// When its operations are sent, if it is timed.
+    /// The pace of the phase, if it is timed.
     pub pace: Pace,
 }
 
-/// When the operations of a timed phase are sent.
+/// The rule for when the operations of a timed phase are sent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Pace {
     /// As the user asked: as fast as replies come, or at `--rate`.
@@ -37,22 +37,22 @@ pub enum Pace {
     },
 }
 
-/// What a phase is for.
+/// The purpose of a phase.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Purpose {
-    /// It is a part of the job.
+    /// A part of the job.
     Work,
-    /// It only verifies what the phases before it left: beside the timed rate it is shown how fast a store reads back.
+    /// Only verifies the state that earlier phases left: the rate of reading back is shown beside the timed rate.
     ReadBack,
 }
 
 impl Phase {
-    /// A phase on the clock.
+    /// Returns a phase on the clock.
     pub const fn timed(name: &'static str, operations: Option<u64>) -> Phase {
         Phase { timed: true, ..Phase::untimed(name, operations) }
     }
 
-    /// A phase off the clock.
+    /// Returns a phase off the clock.
     pub const fn untimed(name: &'static str, operations: Option<u64>) -> Phase {
         Phase {
             name,
@@ -65,38 +65,38 @@ impl Phase {
         }
     }
 
-    /// The phase that reads back the final state, off the clock.
+    /// Returns the phase that reads back the final state, off the clock.
     pub const fn read_back(operations: Option<u64>) -> Phase {
         Phase { purpose: Purpose::ReadBack, ..Phase::untimed("read back", operations) }
     }
 
-    /// The same phase, which stores this number of records: its growth is watched.
+    /// Returns the same phase, which stores this number of records: its growth is watched.
     pub const fn storing(self, records: u64) -> Phase {
         Phase { stores: Some(records), ..self }
     }
 
-    /// The same phase, whose operations are sent at this pace.
+    /// Returns the same phase, whose operations are sent at this pace.
     pub const fn paced(self, pace: Pace) -> Phase {
         Phase { pace, ..self }
     }
 
-    /// The same phase, whose operations carry this number of records.
+    /// Returns the same phase, whose operations carry this number of records.
     pub const fn carrying(self, records: u64) -> Phase {
         Phase { carries: Some(records), ..self }
     }
 }
 
-/// What is done to the nodes of a private store because a job asks for it. A store that kvtrial itself spreads over nodes changes their
-/// number without it, unless one is killed.
+/// A change to the nodes of a private store that a job asks for. A store that kvtrial itself spreads over nodes changes their number
+/// without this, unless a node is killed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NodeChange {
     /// The phase it begins with, by name.
     pub phase: &'static str,
-    /// What is done.
+    /// The kind of change.
     pub act: NodeAct,
 }
 
-/// What is done to which node.
+/// The kind of change, and the node it is made to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NodeAct {
     /// One more is started, and gets its share of the keys.

@@ -5,11 +5,11 @@ use study::{Original, OriginalMeasure, PresetRecord, Scaled};
 /// A job as it was run and published once: `--preset NAME`. Every part of it can be set otherwise by the usual options.
 #[derive(Clone, Copy, Debug)]
 pub struct Preset {
-    /// Its name, the year of the original: `2009`.
+    /// The name of the preset: the year of the original, `2009`.
     pub name: &'static str,
-    /// What was run then, and on what, in a sentence or two.
+    /// A sentence or two on what was run then, and on what machine.
     pub about: &'static str,
-    /// Who published it, where.
+    /// The author and place of publication.
     pub source: &'static str,
     /// `--data`; `None`: the job's default.
     pub data: Option<Setting>,
@@ -29,31 +29,31 @@ pub struct Preset {
     pub warmups: u32,
     /// `--repeats`.
     pub repeats: u32,
-    /// What was published. The first one is what the others are compared with, then and here.
+    /// The numbers that were published. The first one is what the others are compared with, then and here.
     pub originals: &'static [PublishedFigure],
-    /// What is not as it was, a sentence each.
+    /// The differences from the original, a sentence each.
     pub differences: &'static [&'static str],
 }
 
 /// A setting of a preset.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Setting {
-    /// As it is.
+    /// A fixed text.
     Fixed(&'static str),
     /// A number of things that `--scale` makes smaller or larger.
     Scaled {
-        /// What stands before the number, e.g. `gen:`.
+        /// The text before the number, e.g. `gen:`.
         before: &'static str,
         /// The original's number.
         full: u64,
-        /// What stands behind it, e.g. `:42`.
+        /// The text behind the number, e.g. `:42`.
         after: &'static str,
-        /// What is counted, e.g. `keys`.
+        /// The items that are counted, e.g. `keys`.
         what: &'static str,
     },
 }
 
-/// One published number.
+/// A number that was published.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PublishedFigure {
     /// The system as the original named it.
@@ -64,11 +64,11 @@ pub struct PublishedFigure {
     pub params: &'static [(&'static str, &'static str)],
     /// The number.
     pub value: f64,
-    /// What it measures.
+    /// The measure of the number.
     pub measure: FigureMeasure,
 }
 
-/// What a published number measures.
+/// The measure of a published number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FigureMeasure {
     /// Time of the whole job, seconds.
@@ -79,15 +79,15 @@ pub enum FigureMeasure {
     InputPerS(&'static str),
 }
 
-/// How much smaller (or larger) than the original.
+/// The size of a preset as a multiple of the original's.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Scale(f64);
 
 impl Scale {
-    /// As the original.
+    /// The size of the original.
     pub const FULL: Scale = Scale(1.0);
 
-    /// A factor above 0, at most 1,000.
+    /// Makes a factor above 0, at most 1,000.
     ///
     /// # Errors
     /// Says what is possible.
@@ -98,7 +98,7 @@ impl Scale {
         }
     }
 
-    /// The factor.
+    /// Returns the factor.
     pub fn factor(self) -> f64 {
         self.0
     }
@@ -110,7 +110,7 @@ impl Scale {
 }
 
 impl Setting {
-    /// The setting as text.
+    /// Returns the setting as text.
     pub fn text(&self, scale: Scale) -> String {
         match *self {
             Setting::Fixed(text) => text.into(),
@@ -118,7 +118,7 @@ impl Setting {
         }
     }
 
-    /// What was scaled.
+    /// Returns the quantity that was scaled.
     fn scaled(&self, scale: Scale) -> Option<Scaled> {
         match *self {
             Setting::Scaled { full, what, .. } if scale != Scale::FULL => {
@@ -130,7 +130,7 @@ impl Setting {
 }
 
 impl Preset {
-    /// What the study keeps of it. `overridden`: options with which the user changed it.
+    /// Returns the record of the preset for the study. `overridden`: options with which the user changed it.
     pub fn record(&self, scale: Scale, overridden: Vec<String>) -> PresetRecord {
         let settings = self.data.iter().chain(self.params.iter().map(|(_, setting)| setting));
         PresetRecord {

@@ -9,9 +9,9 @@ use store::{OperationKind, Reply, Session, Slot, StoreError};
 /// Operations of one slot before the others have their turn.
 pub const TURN: u32 = 64;
 
-/// What a worker needs to take a turn.
+/// The session, books and limits that a worker needs to take a turn.
 pub struct Turn<'t, 'b> {
-    /// Where operations go.
+    /// The session that operations are sent to.
     pub session: &'t mut dyn Session,
     /// The thread's books, in which the replies are counted.
     pub books: &'t mut Books<'b>,
@@ -25,13 +25,13 @@ pub struct Turn<'t, 'b> {
     pub chained: bool,
     /// The time, as of the last look.
     pub now: &'t mut Ticks,
-    /// When it ends, if it has not before.
+    /// The end of the turn, if the worker has not ended it before.
     pub end: Ticks,
 }
 
 /// Why a turn ended.
 pub enum TurnEnd {
-    /// It was long enough; there is more to do.
+    /// The turn was long enough; there is more to do.
     Over,
     /// The slot waits for another's reply.
     Waits,
@@ -41,7 +41,7 @@ pub enum TurnEnd {
     TookOff {
         /// The operation's kind.
         kind: OperationKind,
-        /// Whether it is timed.
+        /// Whether the operation is timed.
         timed: bool,
     },
     /// The session will answer a check later.
@@ -49,8 +49,8 @@ pub enum TurnEnd {
 }
 
 impl Turn<'_, '_> {
-    /// The loop of [`Worker::take_turn`]. Compiled once per kind of worker, so that the worker's own work is part of it. Counts are kept
-    /// in locals: on the null store every store to memory shows.
+    /// Returns the loop of [`Worker::take_turn`]. Compiled once per kind of worker, so that the worker's own work is part of it. Counts
+    /// are kept in locals: on the null store every store to memory shows.
     ///
     /// # Errors
     /// The session's.

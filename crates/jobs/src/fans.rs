@@ -10,7 +10,7 @@ mod doubt;
 mod expected;
 mod found;
 mod json;
-mod ledger;
+mod pages;
 mod policy;
 mod preset;
 mod query;

@@ -35,7 +35,7 @@ fn round(lanes: &mut [u64; 4], block: &[u8; 64]) {
     }
 }
 
-/// The fingerprint of these bytes.
+/// Returns the fingerprint of these bytes.
 #[inline]
 pub fn fingerprint(bytes: &[u8]) -> u64 {
     let mut lanes = [SECRETS[4], SECRETS[5], SECRETS[6], SECRETS[7]];

@@ -63,7 +63,7 @@ impl Bits {
 }
 
 impl<I: Copy> InOrder<I> {
-    /// `slots` idle slots.
+    /// Returns `slots` idle slots.
     pub fn new(slots: usize) -> InOrder<I> {
         InOrder {
             places: vec![NOTHING; slots],
@@ -74,7 +74,7 @@ impl<I: Copy> InOrder<I> {
         }
     }
 
-    /// What an idle slot does next: of the stream `next`, which gives keys and items. `None`: there is no more for it.
+    /// Returns the next work of an idle slot: of the stream `next`, which gives keys and items. `None`: there is no more for it.
     #[inline]
     pub fn take(&mut self, slot: Slot, mut next: impl FnMut() -> Option<(u64, I)>) -> Option<I> {
         if self.places.len() == 1 {
@@ -94,7 +94,7 @@ impl<I: Copy> InOrder<I> {
         None
     }
 
-    /// Whether something waits for this slot behind what it has done.
+    /// Returns whether something waits for this slot behind what it has done.
     #[inline]
     pub fn has_waiting(&self, slot: Slot) -> bool {
         self.behind[slot as usize].first != NOTHING
@@ -138,7 +138,7 @@ impl<I: Copy> InOrder<I> {
         chain.last = added;
     }
 
-    /// The slot's item is done, well or badly. Nothing, when it had none of here.
+    /// Notes that the slot's item is done, well or badly. Does nothing when the slot had none from here.
     #[inline]
     pub fn done(&mut self, slot: Slot) {
         let place = &mut self.places[slot as usize];
@@ -149,7 +149,7 @@ impl<I: Copy> InOrder<I> {
     }
 }
 
-/// Whether the key with this hash belongs to these slots of a trial: every key belongs to the slots of exactly one worker.
+/// Returns whether the key with this hash belongs to these slots of a trial: every key belongs to the slots of exactly one worker.
 #[inline]
 pub fn belongs(hash: u64, slots: &std::ops::Range<Slot>, all: u32) -> bool {
     slots.len() == all as usize || slots.contains(&(((u128::from(hash) * u128::from(all)) >> 64) as Slot))

@@ -11,7 +11,7 @@ macro_rules! jobs {
     ($($name:ident),* $(,)?) => {
         $(pub mod $name;)*
 
-        /// Every job, in the order `kvtrial jobs` shows them.
+        /// Returns every job, in the order `kvtrial jobs` shows them.
         pub fn all() -> impl Iterator<Item = &'static JobInfo> {
             [$(&$name::JOB),*].into_iter()
         }
@@ -26,12 +26,12 @@ mod tally;
 
 jobs! { fans, bulk, append, counts, crud, ycsb, grow, nodes, sets, events }
 
-/// The job of that name.
+/// Returns the job of that name.
 pub fn find(name: &str) -> Option<&'static JobInfo> {
     all().find(|info| info.name == name)
 }
 
-/// The job's parameters: its defaults, and over them what the user set (later settings win).
+/// Returns the job's parameters: its defaults, and over them what the user set (later settings win).
 ///
 /// # Errors
 /// Names an unknown parameter and the known ones.
@@ -52,14 +52,14 @@ pub fn params(info: &JobInfo, set: &[(String, String)]) -> Result<Params, JobErr
     Ok(params)
 }
 
-/// The value of a parameter as the job reads it: numbers may be written `1M` or `64KiB` where a number is due.
+/// Returns the value of a parameter as the job reads it: numbers may be written `1M` or `64KiB` where a number is due.
 pub fn value_of(info: &JobInfo, name: &str, value: &str) -> String {
     let param = info.params.iter().find(|param| param.name == name);
     let numeric = param.is_some_and(|param| param.default.replace('_', "").parse::<f64>().is_ok());
     if numeric { data::count::plain(value) } else { value.to_owned() }
 }
 
-/// A job with its input read and its parameters checked. `data`: as `--data` names it; `set`: as `--set` gives them.
+/// Returns a job with its input read and its parameters checked. `data`: as `--data` names it; `set`: as `--set` gives them.
 ///
 /// # Errors
 /// Names the option, or the input's line and column, and the remedy.

@@ -15,7 +15,7 @@ pub struct Marks {
 }
 
 impl Marks {
-    /// None is marked, of those below `limit`.
+    /// Makes marks for numbers below `limit`, none of which is marked.
     pub fn below(limit: u64) -> Marks {
         let chunks = (0..limit.div_ceil(CHUNK)).map(|_| OnceLock::new()).collect();
         Marks { chunks, count: AtomicU64::new(0) }
@@ -44,7 +44,7 @@ impl Marks {
         was
     }
 
-    /// Whether a number is marked.
+    /// Returns whether a number is marked.
     #[cold]
     pub fn has(&self, number: u64) -> bool {
         let (word, bit) = place(number);
@@ -52,7 +52,7 @@ impl Marks {
         words.is_some_and(|words| words[word].load(Ordering::Acquire) & bit != 0)
     }
 
-    /// How many are marked.
+    /// Returns how many are marked.
     #[inline]
     pub fn count(&self) -> u64 {
         self.count.load(Ordering::Acquire)
@@ -72,25 +72,25 @@ pub struct OnceWritten {
 }
 
 impl OnceWritten {
-    /// Of writes with numbers below `limit`.
+    /// Makes the record of writes with numbers below `limit`.
     pub fn below(limit: u64) -> OnceWritten {
         let marks = || Marks::below(limit);
         OnceWritten { failed: marks(), never_sent: marks(), present: AtomicU64::new(0), lost: marks() }
     }
 
-    /// This write failed: it may be there or not.
+    /// Notes that this write failed: it may be there or not.
     #[cold]
     pub fn fails(&self, number: u64) {
         self.failed.mark(number);
     }
 
-    /// This write was never sent, because the phase ended before.
+    /// Notes that this write was never sent, because the phase ended before.
     #[cold]
     pub fn leaves_out(&self, number: u64) {
         self.never_sent.mark(number);
     }
 
-    /// It was read: from now on it must be there.
+    /// Notes that this write was read: from now on it must be there.
     #[inline]
     pub fn is_there(&self, number: u64) {
         if self.failed.count() > 0 && self.failed.unmark(number) {
@@ -98,7 +98,7 @@ impl OnceWritten {
         }
     }
 
-    /// It is missing; whether it may be, because it was never sent, or failed and was never seen.
+    /// Notes that this write is missing; returns whether it may be, because it was never sent, or failed and was never seen.
     #[cold]
     pub fn may_be_missing(&self, number: u64) -> bool {
         let may = self.failed.has(number) || self.never_sent.has(number);
@@ -108,7 +108,7 @@ impl OnceWritten {
         may
     }
 
-    /// Whether each was acknowledged.
+    /// Returns whether each was acknowledged.
     pub fn are_all_acknowledged(&self) -> bool {
         self.failed() == 0 && self.never_sent.count() == 0
     }
@@ -118,7 +118,7 @@ impl OnceWritten {
         self.failed.count() + self.present.load(Ordering::Acquire)
     }
 
-    /// What became of all.
+    /// Returns the fate of all writes.
     pub fn account(&self) -> study::WriteAccount {
         study::WriteAccount {
             lost: self.lost.count(),

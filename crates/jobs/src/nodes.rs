@@ -132,7 +132,7 @@ fn prepare(request: &JobRequest) -> Result<Box<dyn Job>, JobError> {
     };
     if change == Change::Add && param("node") != "usual" {
         return Err(JobError(
-            "node= names the one that goes; add change=remove or change=kill, or leave it out".into(),
+            "node= names the node that leaves or is killed; add change=remove or change=kill, or leave it out".into(),
         ));
     }
     let update = param("update").parse::<f64>().ok().filter(|update| (0.0..=1.0).contains(update));

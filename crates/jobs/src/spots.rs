@@ -15,19 +15,19 @@ pub struct Spots {
 }
 
 impl Spots {
-    /// The spots of these slots, by the seed of the trial.
+    /// Makes the spots of these slots, by the seed of the trial.
     pub fn new(seed: u64, slots: Range<Slot>) -> Spots {
         let mut rng = Rng::new(seed ^ 0x5b07 << 48 ^ u64::from(slots.start));
         let left = slots.map(|_| next(&mut rng)).collect();
         Spots { rng, left }
     }
 
-    /// No spot, ever: nothing is to be seen.
+    /// Returns no spot, ever: nothing is to be seen.
     pub fn none(slots: Range<Slot>) -> Spots {
         Spots { rng: Rng::new(0), left: vec![u32::MAX; slots.len()] }
     }
 
-    /// Whether the slot, having written this many records, is to look at one of them now.
+    /// Returns whether the slot, having written this many records, is to look at one of them now.
     #[inline]
     pub fn is_due(&mut self, slot: Slot, records: u32) -> bool {
         let left = &mut self.left[slot as usize];
@@ -39,7 +39,7 @@ impl Spots {
         true
     }
 
-    /// A number below `end`, for the choice of a record.
+    /// Returns a number below `end`, for the choice of a record.
     pub fn below(&mut self, end: usize) -> usize {
         self.rng.below(end.max(1) as u64) as usize
     }

@@ -25,7 +25,7 @@ struct Bucket {
     mixed: u64,
 }
 
-/// How two tallies differ.
+/// The difference of two tallies.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TallyDifference {
     /// Pairs that should not be there, as far as they stand alone in their buckets.
@@ -36,7 +36,7 @@ pub struct TallyDifference {
     pub wrong: u64,
 }
 
-/// What the counters of a run answered.
+/// The answers of a run's counters.
 #[derive(Default)]
 pub struct Answers {
     tally: Tally,
@@ -47,19 +47,19 @@ pub struct Answers {
 }
 
 impl Answers {
-    /// This counter answered this number.
+    /// Adds that this counter answered this number.
     #[inline]
     pub fn add(&mut self, counter: u64, number: u64) {
         self.tally.add(counter, number);
     }
 
-    /// The answer added last was an offence by itself.
+    /// Notes that the answer added last was an offence by itself.
     #[cold]
     pub fn offends(&mut self) {
         self.offences += 1;
     }
 
-    /// An increment failed.
+    /// Notes that an increment failed.
     #[cold]
     pub fn fails(&mut self) {
         self.failed = true;
@@ -72,7 +72,8 @@ impl Answers {
         self.failed |= other.failed;
     }
 
-    /// What is wrong with them beyond the offences found already, where these are the right ones. `name` says which counter.
+    /// Returns what is wrong with the answers beyond the offences found already, where these are the right ones. `name` says which
+    /// counter.
     pub fn reason(&self, right: &Tally, name: impl Fn(u64) -> String) -> Option<Reason> {
         if self.failed {
             return None;
@@ -100,7 +101,7 @@ impl Default for Tally {
 }
 
 impl Tally {
-    /// This counter answered this number.
+    /// Adds that this counter answered this number.
     #[inline]
     pub fn add(&mut self, counter: u64, number: u64) {
         let mixed = mixed(counter, number);
@@ -121,7 +122,7 @@ impl Tally {
         self.pairs += other.pairs;
     }
 
-    /// What is wrong with this tally, where `right` is what it should be.
+    /// Returns the difference of this tally from `right`, which it should equal.
     pub fn against(&self, right: &Tally) -> TallyDifference {
         let mut difference = TallyDifference::default();
         let mut crowded = 0;

@@ -13,13 +13,13 @@
 mod chooser;
 pub(crate) mod judge;
 pub mod key;
-pub(crate) mod ledger;
 mod load;
 pub mod plan;
 mod read_back;
 pub(crate) mod run;
 pub(crate) mod trial;
 pub(crate) mod value;
+pub(crate) mod versions;
 pub(crate) mod workload;
 
 use data::digest::LineDigest;
@@ -134,7 +134,7 @@ impl Job for Ycsb {
     }
 
     fn books_bytes(&self) -> u64 {
-        self.workload.planned().saturating_mul(ledger::ENTRY_BYTES)
+        self.workload.planned().saturating_mul(versions::ENTRY_BYTES)
     }
 
     fn known_digest(&self) -> Option<String> {

@@ -4,14 +4,14 @@ use crate::{ALL, Layer, asked, beneath, find, is_asked};
 use store::{Capabilities, StoreError, StoreInfo};
 use study::{Class, Spec, Target};
 
-/// What a store of this spec does natively, before it is opened, with the level of durability it will have.
+/// Returns what a store of this spec does natively, before it is opened, with the level of durability it will have.
 pub fn declared(info: &StoreInfo, spec: &Spec) -> Capabilities {
     let durability = info.durability(spec).unwrap_or(info.durabilities[0]);
     let alone = Capabilities { durability, ..(info.declares)(&beneath(info, spec)) };
     asked(info, spec).fold(alone, |capabilities, layer| (layer.declares)(spec, capabilities))
 }
 
-/// The class of a store of this spec: what is several servers is compared with others that are.
+/// Returns the class of a store of this spec: what is several servers is compared with others that are.
 pub fn class_of(info: &StoreInfo, spec: &Spec) -> Class {
     let several = |value: &String| value.parse::<u32>().is_ok_and(|nodes| nodes > 1);
     let is_spread = spec.options.get("nodes").is_some_and(several)

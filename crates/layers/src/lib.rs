@@ -21,32 +21,32 @@ pub use opened::{apply, connect, on_paper, open, plan};
 use store::{Capabilities, OptionInfo, Store, StoreError, StoreInfo};
 use study::Spec;
 
-/// One layer.
+/// A layer around a store.
 #[derive(Clone, Copy, Debug)]
 pub struct Layer {
-    /// Its options; its name is that of the first.
+    /// The options of the layer; its name is that of the first.
     pub options: &'static [OptionInfo],
-    /// Those of them that ask for it; the others only say how.
+    /// The options that ask for the layer; the others only say how.
     pub asked_by: &'static [&'static str],
-    /// Whether the value of an option of this spec can be read, and goes with the others; else what to write.
+    /// Checks that the value of an option of this spec can be read, and goes with the others; else says what to write.
     pub check: fn(&Spec, &str, &str) -> Result<(), String>,
-    /// What a store around one of these capabilities has.
+    /// Returns the capabilities of the layer around a store with these.
     pub declares: fn(&Spec, Capabilities) -> Capabilities,
-    /// How it comes around a store.
+    /// The way in which the layer comes around a store.
     pub wrap: Wrap,
 }
 
-/// How a layer comes around a store.
+/// The way in which a layer comes around a store.
 #[derive(Clone, Copy, Debug)]
 pub enum Wrap {
-    /// It is put around a store that is open. The values were checked.
+    /// The layer is put around a store that is open. The values were checked.
     Around(fn(&Spec, Box<dyn Store>) -> Result<Box<dyn Store>, StoreError>),
-    /// It is made of several stores, where they are opened: [`connect`] and [`open`].
+    /// The layer is made of several stores, where they are opened: [`connect`] and [`open`].
     Opened,
 }
 
 impl Layer {
-    /// The option it is known by.
+    /// Returns the option that names the layer.
     pub fn name(&self) -> &'static str {
         self.options[0].name
     }
@@ -55,7 +55,7 @@ impl Layer {
 /// Every layer, innermost first: the stack is the same in whatever order the options are written.
 pub static ALL: &[Layer] = &[shard::LAYER, cache::LAYER, burn::LAYER];
 
-/// The layer an option of this name is of, where the store has none of that name itself.
+/// Returns the layer an option of this name is of, where the store has none of that name itself.
 pub fn find(info: &StoreInfo, option: &str) -> Option<&'static Layer> {
     if info.has_option(option) {
         return None;

@@ -23,7 +23,7 @@ pub fn plan(info: &StoreInfo, spec: &Spec, place: &mut Place) -> Result<Deployme
     }
 }
 
-/// The plan of a private deployment that is not going to be started; `None` for a library.
+/// Returns the plan of a private deployment that is not going to be started; `None` for a library.
 pub fn on_paper(info: &StoreInfo, spec: &Spec, root: bool) -> Option<Result<Deployment, StoreError>> {
     info.built().ok()?;
     matches!(info.opener, Opener::Server { .. }).then(|| plan(info, spec, &mut Place::on_paper(root)))

@@ -18,7 +18,7 @@ use md5::{Digest, Md5};
 use store::spread::Law;
 use xxhash_rust::xxh3::xxh3_64;
 
-/// How keys are spread over nodes.
+/// The algorithm that spreads keys over nodes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Algorithm {
     /// Jump consistent hash: even, and only the keys of the new node move.
@@ -49,7 +49,7 @@ impl Algorithm {
         Algorithm::Anchor,
     ];
 
-    /// The hash of a key that it goes by: what the algorithm is defined with where it is (MD5, CRC-32), else XXH3, which is fast.
+    /// Returns the hash of a key that it goes by: what the algorithm is defined with where it is (MD5, CRC-32), else XXH3, which is fast.
     #[inline]
     pub fn hash(self, key: &[u8]) -> u64 {
         match self {
@@ -59,7 +59,7 @@ impl Algorithm {
         }
     }
 
-    /// Its name.
+    /// Returns the name of the algorithm.
     pub const fn name(self) -> &'static str {
         match self {
             Algorithm::Jump => "jump",
@@ -106,7 +106,7 @@ impl Table {
 }
 
 impl Placement {
-    /// Keys spread over this many nodes, at least one.
+    /// Spreads keys over this many nodes, at least one.
     pub fn new(algorithm: Algorithm, nodes: usize) -> Placement {
         let nodes = nodes.max(1);
         let every: Vec<usize> = (0..nodes).collect();
@@ -118,8 +118,8 @@ impl Placement {
         Placement { algorithm, nodes, table }
     }
 
-    /// Keys spread over the others when this node of them has left; `None`: there is no other, or the algorithm numbers nodes in a row, so
-    /// that only the last one can leave.
+    /// Spreads keys over the others when this node of them has left; `None`: there is no other, or the algorithm numbers nodes in a
+    /// row, so that only the last one can leave.
     pub fn without(&self, gone: usize) -> Option<Placement> {
         let left = self.nodes - 1;
         if gone > left || left == 0 {
@@ -139,17 +139,17 @@ impl Placement {
         Some(Placement { algorithm: self.algorithm, nodes: left, table })
     }
 
-    /// The algorithm.
+    /// Returns the algorithm.
     pub fn algorithm(&self) -> Algorithm {
         self.algorithm
     }
 
-    /// How many nodes there are.
+    /// Returns how many nodes there are.
     pub fn nodes(&self) -> usize {
         self.nodes
     }
 
-    /// The node of a key. No allocation, no lock.
+    /// Returns the node of a key. No allocation, no lock.
     #[inline]
     pub fn node(&self, key: &[u8]) -> usize {
         match &self.table {
@@ -163,7 +163,7 @@ impl Placement {
         }
     }
 
-    /// How evenly keys are spread, and how many move when a node comes.
+    /// Returns how evenly keys are spread, and how many move when a node comes.
     pub fn law(&self) -> Law {
         law::law(self.algorithm, self.nodes)
     }

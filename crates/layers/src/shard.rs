@@ -59,7 +59,7 @@ const MOST: usize = 256;
 /// Most nodes of two rings that only know where keys are.
 const MOST_LOOKUPS: usize = 16;
 
-/// How a store is spread over nodes.
+/// The way in which a store is spread over nodes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sharding {
     kind: Kind,
@@ -142,7 +142,7 @@ fn nodes(value: &str) -> Result<usize, String> {
 }
 
 impl Sharding {
-    /// How a spec spreads a store; `None` where it does not, or the store has nodes of its own. The values were checked.
+    /// Returns how a spec spreads a store; `None` where it does not, or the store has nodes of its own. The values were checked.
     pub fn of(info: &StoreInfo, spec: &Spec) -> Option<Sharding> {
         super::is_asked(info, &LAYER, spec).then_some(())?;
         let value = |name: &str| spec.options.get(name).map(String::as_str);
@@ -158,7 +158,7 @@ impl Sharding {
         Some(Sharding { kind, nodes })
     }
 
-    /// One deployment of as many as there are nodes.
+    /// Makes one deployment of as many servers as there are nodes.
     ///
     /// # Errors
     /// Those of a plan.
@@ -177,12 +177,12 @@ impl Sharding {
         Ok(Deployment::from_iter(all).with_copies(copies))
     }
 
-    /// The directories of an embedded store's nodes.
+    /// Returns the directories of an embedded store's nodes.
     pub fn directories(&self, directory: &Path) -> Vec<PathBuf> {
         (1..=self.nodes).map(|number| directory.join(self.node_name(number))).collect()
     }
 
-    /// One store of these, in the order of the nodes. A deployment that has fewer nodes, or more, spreads keys over those.
+    /// Makes one store of these, in the order of the nodes. A deployment that has fewer nodes, or more, spreads keys over those.
     pub fn over(&self, stores: Vec<Box<dyn Store>>) -> Box<dyn Store> {
         let scheme = match self.kind {
             Kind::Placed(algorithm) => Scheme::Placed(Placement::new(algorithm, stores.len())),
@@ -194,7 +194,7 @@ impl Sharding {
         Box::new(sharded::Sharded::new(stores, KeyMap::new(scheme)))
     }
 
-    /// What the node of this number is called, from 1.
+    /// Returns the name of the node of this number, from 1.
     fn node_name(&self, number: usize) -> String {
         match self.kind {
             Kind::Rings { lookups } if number + lookups > self.nodes => {

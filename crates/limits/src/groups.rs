@@ -3,8 +3,9 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The directories where a controller (`cpu`, `memory`) keeps the files of the group of this process and of those above it, its own first;
-/// `root` is the root of the file system. Inside a container the path of the group is often not that of the mount: then the top is left.
+/// Returns the directories where a controller (`cpu`, `memory`) keeps the files of the group of this process and of those above it, its
+/// own first; `root` is the root of the file system. Inside a container the path of the group is often not that of the mount: then the top
+/// is left.
 pub fn directories(root: &Path, controller: &str) -> Vec<PathBuf> {
     let mount = root.join("sys/fs/cgroup");
     let groups = fs::read_to_string(root.join("proc/self/cgroup")).unwrap_or_default();

@@ -4,9 +4,9 @@ use crate::groups;
 use std::fs;
 use std::path::Path;
 
-/// Bytes that may be had without swapping: what the kernel says of the machine, and not more than a limit of this process (`ulimit -v`) or
-/// of its control groups leaves; `None` where nothing is said. As Kubernetes has it, a group does not need the part of its page cache that was not used
-/// lately (`inactive_file`).
+/// Returns the number of bytes that may be had without swapping: what the kernel says of the machine, and not more than a limit of this process
+/// (`ulimit -v`) or of its control groups leaves; `None` where nothing is said. As Kubernetes has it, a group does not need the part of
+/// its page cache that was not used lately (`inactive_file`).
 pub fn free_bytes() -> Option<u64> {
     free_below(Path::new("/"))
 }

@@ -26,7 +26,7 @@ enum Source {
 const CALIBRATION: Duration = Duration::from_millis(20);
 
 impl Clock {
-    /// The clock of this process, calibrated once.
+    /// Returns the clock of this process, calibrated once.
     pub fn get() -> Clock {
         static CLOCK: OnceLock<Clock> = OnceLock::new();
         *CLOCK.get_or_init(Clock::calibrate)
@@ -49,7 +49,7 @@ impl Clock {
         Clock { source: Source::Os, scale: 1 << 32, origin: os_ns(), origin_instant }
     }
 
-    /// The time now.
+    /// Returns the time now.
     #[inline(always)]
     pub fn now(&self) -> Ticks {
         match self.source {
@@ -70,7 +70,7 @@ impl Clock {
         ((duration.as_nanos() << 32) / u128::from(self.scale.max(1))) as u64
     }
 
-    /// The standard library's view of a point in time.
+    /// Returns the standard library's view of a point in time.
     #[inline]
     pub fn instant(&self, at: Ticks) -> Instant {
         if at >= self.origin {
@@ -80,7 +80,7 @@ impl Clock {
         }
     }
 
-    /// What this clock is, for the report.
+    /// Returns a description of this clock, for the report.
     pub fn describe(&self) -> String {
         match self.source {
             #[cfg(target_arch = "x86_64")]
@@ -133,7 +133,7 @@ fn tsc_is_trustworthy() -> bool {
     kernel.is_ok_and(|source| source.trim() == "tsc") && has("constant_tsc") && has("nonstop_tsc")
 }
 
-/// CPU time this thread has used.
+/// Returns the CPU time this thread has used.
 pub fn thread_cpu() -> Duration {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: `time` is a valid place for one timespec.

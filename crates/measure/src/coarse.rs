@@ -51,7 +51,7 @@ fn coarse_middle(index: usize) -> u64 {
     if octave == 0 { rest } else { ((8 + rest) << (octave - 1)) + (1 << (octave - 1)) / 2 }
 }
 
-/// The value that this percent of the counted ones stayed at or under, from a coarse view; `None` when nothing was counted.
+/// Returns the value that this percent of the counted ones stayed at or under, from a coarse view; `None` when nothing was counted.
 pub fn coarse_percentile(counts: impl Iterator<Item = u64> + Clone, percent: u64) -> Option<u64> {
     let rank = (counts.clone().sum::<u64>() * percent).div_ceil(100).max(1);
     let mut seen = 0;

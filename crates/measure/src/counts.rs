@@ -8,7 +8,7 @@ use store::{Failure, Fate, OperationKind, Reply};
 pub struct Counts {
     /// Operations with a reply, good or bad.
     pub operations: u64,
-    /// Of these, operations answered after the time given was over.
+    /// The operations of these that were answered after the time given was over.
     pub late: u64,
     /// Checks between them with a reply, good or bad: they are in no other figure but `errors`.
     pub checks: u64,
@@ -68,7 +68,7 @@ impl Counts {
         }
     }
 
-    /// Operations that were answered, in time or late.
+    /// Returns the number of operations that were answered, in time or late.
     pub fn answered(&self) -> u64 {
         self.operations - self.failed
     }

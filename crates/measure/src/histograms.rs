@@ -7,13 +7,13 @@ use study::{Histogram, Latencies, LatencyDistributions};
 /// Latency distributions of one thread or phase.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Histograms {
-    /// From actual send to reply, of operations that were answered.
+    /// Latencies from actual send to reply, of operations that were answered.
     pub service: Histogram,
     /// Open loop: from intended send to actual send.
     pub send_lag: Histogram,
     /// Open loop: how much of that no slot was waited for.
     pub client_lag: Histogram,
-    /// From intended send to reply, by kind of operation. Under closed loop intended is actual.
+    /// Latencies from intended send to reply, by kind of operation. Under closed loop intended is actual.
     pub response: [Histogram; OperationKind::ALL.len()],
 }
 
@@ -39,7 +39,7 @@ impl Histograms {
         }
     }
 
-    /// As they are kept.
+    /// Returns the histograms in the form that is stored.
     pub fn distributions(&self) -> LatencyDistributions {
         LatencyDistributions {
             by_operation: OperationKind::ALL
@@ -54,7 +54,7 @@ impl Histograms {
         }
     }
 
-    /// The summaries of `study.json`.
+    /// Returns the summaries of `study.json`.
     pub fn latencies(&self) -> Latencies {
         // What a histogram wrote it can read.
         LatencyDistributions::together([&self.distributions()]).unwrap_or_default()

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-/// How far a phase is; handed to the observer 10 times per second.
+/// The progress of a phase; handed to the observer 10 times per second.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Progress {
     /// Operations with a reply so far.
@@ -17,8 +17,8 @@ pub struct Progress {
     pub p99_ns: Option<u64>,
     /// Time since the clock was switched on.
     pub elapsed: Duration,
-    /// How long a thread has been in a call of the store, or otherwise given no sign of life: the longest of all. `None`: no thread is at
-    /// operations of its own.
+    /// How long a thread has been in a call of the store, or otherwise given no sign of life: the longest time of all threads. `None`: no
+    /// thread is at operations of its own.
     pub silent: Option<Duration>,
 }
 
@@ -41,25 +41,25 @@ impl Default for Live {
 }
 
 impl Live {
-    /// More operations have a reply.
+    /// Adds operations that have a reply.
     #[inline]
     pub fn add_operations(&self, operations: u64) {
         self.operations.fetch_add(operations, Ordering::Relaxed);
     }
 
-    /// One more failed.
+    /// Adds an operation that failed.
     pub fn add_error(&self) {
         self.errors.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// More latencies in a coarse bucket.
+    /// Adds latencies to a coarse bucket.
     pub fn add_latencies(&self, bucket: usize, count: u64) {
         if count > 0 {
             self.latencies[bucket].fetch_add(count, Ordering::Relaxed);
         }
     }
 
-    /// All of it, `elapsed` after the start.
+    /// Returns all of it, `elapsed` after the start.
     pub fn progress(&self, elapsed: Duration, silent: Option<Duration>) -> Progress {
         // Threads go on adding: what is counted is one moment's view.
         let latencies = self.latencies.each_ref().map(|count| count.load(Ordering::Relaxed));

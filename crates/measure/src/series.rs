@@ -34,7 +34,7 @@ impl Interval {
     }
 }
 
-/// One thread's time series: ten points per second in the first minute, then fewer and wider ones.
+/// A thread's time series: ten points per second in the first minute, then fewer and wider ones.
 #[derive(Clone)]
 pub struct Series {
     intervals: Vec<Interval>,
@@ -47,7 +47,7 @@ pub struct Series {
 }
 
 impl Series {
-    /// An empty series that begins at `start`.
+    /// Makes an empty series that begins at `start`.
     pub fn new(clock: &Clock, start: Ticks) -> Series {
         let interval = clock.ticks(FIRST_INTERVAL);
         Series {
@@ -86,7 +86,7 @@ impl Series {
         self.current.max_ns = longest_ns;
     }
 
-    /// It is `now`: what is counted next belongs to the interval of this time, whether or not there is a latency.
+    /// Moves on to `now`: whatever is counted next belongs to the interval of this time, whether or not there is a latency.
     #[inline(always)]
     pub fn pass(&mut self, now: Ticks, histograms: &Histograms, live: &Live) {
         if now >= self.current_end {
@@ -103,7 +103,7 @@ impl Series {
         }
     }
 
-    /// What the histograms have gained since the last look belongs to the current interval.
+    /// Adds what the histograms have gained since the last look to the current interval.
     pub fn take_counts(&mut self, histograms: &Histograms, live: &Live) {
         let mut total = [0; BUCKETS];
         histograms.response.iter().for_each(|histogram| add_coarse(histogram, &mut total));
@@ -130,7 +130,7 @@ impl Series {
         self.intervals.push(std::mem::replace(&mut self.current, EMPTY));
     }
 
-    /// What was seen, apart from this process's clock.
+    /// Returns the points seen, apart from this process's clock.
     pub fn seen(self, clock: &Clock) -> Timeline {
         let part = |part: Interval| Part {
             counts: CoarseCounts(part.counts.iter().map(|count| u64::from(*count)).collect()),
@@ -198,8 +198,8 @@ impl Timeline {
         *self = Timeline { interval_ns, parts: merged };
     }
 
-    /// 99th percentile of response time over the intervals of these timelines, each with its begin, that end within a time; `None` where no
-    /// reply came.
+    /// Returns the 99th percentile of response time over the intervals of these timelines, each with its begin, that end within a time;
+    /// `None` where no reply came.
     pub fn p99_ns<'a>(
         timelines: impl IntoIterator<Item = (&'a Timeline, Duration)>,
         within: std::ops::Range<Duration>,
@@ -214,7 +214,7 @@ impl Timeline {
         Some(all.p99_ns()).filter(|&p99_ns| p99_ns > 0)
     }
 
-    /// As points of `study.json`; the last one ends with the phase.
+    /// Returns the points of `study.json`; the last one ends with the phase.
     pub fn points(&self, elapsed: Duration) -> Vec<SeriesPoint> {
         let (end_s, width_s) = (elapsed.as_secs_f64(), self.interval_ns as f64 / 1e9);
         let last = self.parts.iter().rposition(|part| part.operations > 0 || part.errors > 0);

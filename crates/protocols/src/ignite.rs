@@ -296,7 +296,7 @@ impl Ignite {
         Talk::open(node, Thin::new(self.hello.clone(), self.cache))?.ask(&request, answer)
     }
 
-    /// How many keys the cache holds, copies not counted.
+    /// Returns how many keys the cache holds, copies not counted.
     fn keys(&self, node: &Endpoint) -> Result<u64, StoreError> {
         const PRIMARY: u8 = 2;
         let said = self.ask(node, op::SIZE, |out| {
@@ -327,7 +327,7 @@ impl Store for Ignite {
         Ok(Facts { product: BUNDLE.product.into(), version: self.version.clone(), config: self.config.clone() })
     }
 
-    /// Kept afterwards: it may have been there before.
+    /// Returns the cache, which is kept afterwards: it may have been there before.
     fn made(&self) -> Vec<String> {
         self.config.get("cache").map(|cache| format!("cache {cache}")).into_iter().collect()
     }

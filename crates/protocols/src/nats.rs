@@ -62,7 +62,7 @@ const CAPABILITIES: Capabilities = Capabilities {
     ..Capabilities::BASIC
 };
 
-/// What a bucket of that many copies can do.
+/// Returns the capabilities of a bucket of that many copies.
 fn capabilities(replicas: u64) -> Capabilities {
     match replicas {
         1 => CAPABILITIES,
@@ -113,7 +113,7 @@ fn unsupported(spec: &Spec, problem: String) -> StoreError {
     StoreError::Unsupported { store: spec.name.clone(), problem }
 }
 
-/// How many servers or copies a private one has.
+/// Returns how many servers or copies a private store has.
 fn one_or_three(spec: &Spec, option: &str, usual: u32) -> Result<u32, StoreError> {
     match spec.options.get(option).map(String::as_str) {
         None => Ok(usual),

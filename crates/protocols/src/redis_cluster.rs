@@ -132,7 +132,7 @@ fn plan(spec: &Spec, place: &mut Place, product: Product) -> Result<Deployment, 
     Ok(deployment.with_copies(1 + replicas))
 }
 
-/// One master more, which gets its share of the slots from those that have some.
+/// Plans one master more, which gets its share of the slots from those that have some.
 fn join(spec: &Spec, place: &mut Place, members: &Members, product: Product) -> Result<Deployment, StoreError> {
     let programs = Programs::find(spec, product)?;
     let node = node(spec, place, &programs, members.name.clone())?;
@@ -145,7 +145,8 @@ fn join(spec: &Spec, place: &mut Place, members: &Members, product: Product) -> 
     Ok(Deployment { forming: Some(Forming { steps, timeout: JOINING_TIMEOUT }), ..Deployment::from_iter([node]) })
 }
 
-/// Whether each node knows all others, and takes the cluster for whole: one that does not hands no slots to a stranger, and takes none.
+/// Checks that each node knows all others, and takes the cluster for whole: one that does not hands no slots to a stranger, and takes
+/// none.
 fn know_each_other(endpoints: &[Endpoint]) -> Result<(), StoreError> {
     for endpoint in endpoints {
         let nodes = census::nodes_of(endpoint, Instant::now() + CONNECT_TIMEOUT)?;
@@ -157,7 +158,8 @@ fn know_each_other(endpoints: &[Endpoint]) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// Whether, of the nodes that run, each replica has all that its master has, and none is still taken for a master that is one no longer.
+/// Checks that, of the nodes that run, each replica has all that its master has, and none is still taken for a master that is one no
+/// longer.
 fn have_caught_up(spec: &Spec, endpoints: &[Endpoint]) -> Result<(), StoreError> {
     let masters = number(spec, "nodes", 3, 3..=16)? as usize;
     let found = endpoints.iter().map(replication).collect::<Result<Vec<String>, _>>()?;
@@ -178,7 +180,7 @@ fn leaders(_: &Spec, endpoints: &[Endpoint]) -> Result<Vec<usize>, StoreError> {
     Ok((0..endpoints.len()).filter(|place| table.find(&endpoints[*place]).is_some_and(|it| table.serves(it))).collect())
 }
 
-/// What a node says of masters and replicas.
+/// Returns what a node says of masters and replicas.
 fn replication(endpoint: &Endpoint) -> Result<String, StoreError> {
     let mut talk = Talk::open_until(Instant::now() + CONNECT_TIMEOUT, endpoint, Resp::new(Login::of(endpoint)))?;
     match ask(&mut talk, b"INFO", &[b"replication"])? {
@@ -187,7 +189,7 @@ fn replication(endpoint: &Endpoint) -> Result<String, StoreError> {
     }
 }
 
-/// Whether each replica has all that its master has: one that has never caught up takes over from no master that dies.
+/// Checks that each replica has all that its master has: one that has never caught up takes over from no master that dies.
 fn replicas_have_caught_up(endpoints: &[Endpoint]) -> Result<(), StoreError> {
     for endpoint in endpoints {
         if replication(endpoint)?.lines().any(|line| line.trim_end() == "master_link_status:down") {
@@ -293,7 +295,7 @@ fn text(talk: &mut Talk, endpoint: &Endpoint, word: &[u8], deadline: Instant) ->
 struct Cluster {
     /// The nodes that were named, or started, and all others they know of.
     nodes: Vec<Endpoint>,
-    /// Who served which slots when it was connected to.
+    /// The table of who served which slots when the cluster was connected to.
     table: SlotTable,
     capabilities: Capabilities,
     opened: SystemTime,
@@ -303,7 +305,7 @@ struct Cluster {
 }
 
 impl Cluster {
-    /// Who serves which slots now: a replica may have taken over.
+    /// Returns who serves which slots now: a replica may have taken over.
     fn now(&self) -> Result<SlotTable, StoreError> {
         census::whole_table(&self.nodes, Instant::now() + TAKEOVER)
     }

@@ -147,7 +147,7 @@ fn connect(spec: &Spec, nodes: &[Endpoint]) -> Result<Box<dyn Store>, StoreError
     Ok(Box::new(Server { endpoint: endpoint.clone(), endian, connections: Connections::of(spec)? }))
 }
 
-/// What the server says of itself, by name.
+/// Returns what the server reports, by name.
 fn ask(endpoint: &Endpoint) -> Result<BTreeMap<String, String>, StoreError> {
     let mut talk = wire::Talk::open(endpoint, Tyrant::new(Endian::Little))?;
     let text = talk.ask(&STATISTICS_REQUEST, statistics)?;

@@ -2,16 +2,16 @@
 
 use serde_json::Value;
 
-/// One chart of the report.
+/// A chart of the report.
 #[derive(Clone, Debug)]
 pub struct Chart {
     /// Unique in the report: lower-case letters, digits and `-`. The name of its files in `plots/`.
     pub id: String,
-    /// What it shows.
+    /// The title: what the chart shows.
     pub title: String,
-    /// Which cells, and how to read it.
+    /// The note: which cells, and how to read the chart.
     pub note: String,
-    /// What it shows, for a reader who cannot see it.
+    /// The description for a reader who cannot see the chart.
     pub description: String,
     /// Height in CSS pixels; a chart of facets has its own, which follows from its width.
     pub height: u32,
@@ -31,7 +31,7 @@ pub struct DataTable {
 }
 
 impl DataTable {
-    /// An empty table with these columns.
+    /// Makes an empty table with these columns.
     pub(crate) fn new<const N: usize>(columns: [&str; N]) -> DataTable {
         DataTable { columns: columns.map(str::to_owned).into(), rows: Vec::new() }
     }
@@ -42,11 +42,11 @@ impl DataTable {
 pub(crate) struct Section {
     /// Fragment of its address, e.g. `ranking`.
     pub id: &'static str,
-    /// Its heading.
+    /// The heading of the section.
     pub title: &'static str,
-    /// What the reader should know first.
+    /// The introduction: what the reader should know first.
     pub intro: String,
-    /// One for each combination of parameters.
+    /// The parts: one for each combination of parameters.
     pub parts: Vec<SectionPart>,
 }
 
@@ -55,9 +55,9 @@ pub(crate) struct Section {
 pub(crate) struct SectionPart {
     /// The combination; empty when nothing varies.
     pub label: String,
-    /// What the charts say, in sentences.
+    /// The sentences that say what the charts show.
     pub words: Vec<String>,
-    /// Its charts.
+    /// The charts of the part.
     pub charts: Vec<Chart>,
 }
 
@@ -75,7 +75,7 @@ pub(crate) fn shorten(value: &mut Value) {
     }
 }
 
-/// A word that may stand in an identifier and a file name: letters, digits and `-`, at most 60.
+/// Returns a word that may stand in an identifier and a file name: letters, digits and `-`, at most 60.
 pub(crate) fn slug(text: &str) -> String {
     let mut slug = String::new();
     for c in text.chars().flat_map(char::to_lowercase) {

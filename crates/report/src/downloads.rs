@@ -15,13 +15,13 @@ pub(crate) struct Download {
     pub id: &'static str,
     /// Name to save it under.
     pub name: String,
-    /// Its media type.
+    /// The media type of the file.
     pub media_type: &'static str,
     /// Gzip in base64; `None` when it would make the page too large: it lies beside the page then.
     pub packed: Option<String>,
 }
 
-/// The study as JSON and its cells, if it has any, as CSV.
+/// Returns the study as JSON and its cells, if it has any, as CSV.
 pub(crate) fn of_study(study: &Study, label: Option<&str>, at: usize) -> Vec<Download> {
     let name = |file: &str| label.map_or(file.to_owned(), |label| format!("{}-{file}", crate::chart::slug(label)));
     let trials: usize = study.cells.iter().map(|cell| cell.trials.len()).sum();

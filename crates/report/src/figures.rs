@@ -15,12 +15,12 @@ pub(crate) fn value(value: f64, unit: Unit) -> String {
     }
 }
 
-/// `675 ms (669 ms to 681 ms, 75 % interval, n = 3)`.
+/// Returns `675 ms (669 ms to 681 ms, 75 % interval, n = 3)`.
 pub(crate) fn with_interval(quantity: &Quantity, unit: Unit) -> String {
     format!("{} ({})", value(quantity.value, unit), interval(quantity, unit))
 }
 
-/// `669 ms to 681 ms, 75 % interval, n = 3`.
+/// Returns `669 ms to 681 ms, 75 % interval, n = 3`.
 pub(crate) fn interval(quantity: &Quantity, unit: Unit) -> String {
     if quantity.level <= 0.0 {
         return format!("no interval, n = {}", quantity.n);
@@ -71,7 +71,7 @@ pub(crate) fn title_of(metric: Metric, batches: Option<Batches>) -> String {
     }
 }
 
-/// The unit's name in `assets/chart.js`.
+/// Returns the unit's name in `assets/chart.js`.
 pub(crate) fn chart_unit(unit: Unit) -> &'static str {
     match unit {
         Unit::Seconds => "s",
@@ -82,7 +82,7 @@ pub(crate) fn chart_unit(unit: Unit) -> &'static str {
     }
 }
 
-/// A time in nanoseconds; `–` when nothing was timed.
+/// Returns a time in nanoseconds; `–` when nothing was timed.
 pub(crate) fn ns(ns: u64, n: u64) -> String {
     if n == 0 { "–".into() } else { units::duration(ns as f64 * 1e-9) }
 }

@@ -32,7 +32,7 @@ impl Identities {
         known
     }
 
-    /// `$c3`, a colour of the theme.
+    /// Returns `$c3`, a colour of the theme.
     pub(crate) fn colour(&self, cell: &Cell) -> String {
         if cell.baseline { "$baseline".into() } else { format!("$c{}", self.at(cell) % COLOURS) }
     }
@@ -52,7 +52,7 @@ impl Identities {
         list.iter().position(|store| *store == cell.store).unwrap_or_default()
     }
 
-    /// A line series with this cell's look, without data.
+    /// Returns a line series with this cell's look, without data.
     pub(crate) fn line(&self, cell: &Cell) -> Value {
         json!({
             "type": "line", "name": label(cell), "symbol": self.symbol(cell), "symbolSize": 6,
@@ -69,7 +69,7 @@ pub(crate) fn label(cell: &Cell) -> String {
     }
 }
 
-/// The study a cell is of, in a report on several.
+/// Returns the study a cell is of, in a report on several.
 pub(crate) fn study_label(cell: &Cell) -> Option<&str> {
     cell.more.get(STUDY).and_then(Value::as_str)
 }

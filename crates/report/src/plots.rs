@@ -42,7 +42,7 @@ pub enum PlotError {
     Drawing {
         /// The chart.
         chart: String,
-        /// What the interpreter said.
+        /// The words of the interpreter.
         detail: String,
     },
     /// The SVG could not be made into pixels.
@@ -50,14 +50,14 @@ pub enum PlotError {
     Pixels {
         /// The chart.
         chart: String,
-        /// What the rasteriser said.
+        /// The words of the rasteriser.
         detail: String,
     },
 }
 
 impl Report<'_> {
-    /// The charts as pictures, in the order of the page; at most 24, so that a large sweep does not fill a directory; of
-    /// more than 100 cells the findings only: what varied, and ranking and latency of the first combination.
+    /// Returns the charts as pictures, in the order of the page; at most 24, so that a large sweep does not fill a directory; of more than
+    /// 100 cells the findings only: what varied, and ranking and latency of the first combination.
     ///
     /// # Errors
     /// A chart could not be drawn.

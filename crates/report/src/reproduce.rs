@@ -8,7 +8,7 @@ const ENGINE: [(&str, &str); 4] =
 /// Options of the whole study that change what is measured, and take a value.
 const CARRIED: [&str; 4] = ["--data", "--base", "--deadline", "--scale"];
 
-/// The command that measures this cell alone, with the study's repeats and seed. Every parameter is said, defaults too.
+/// Returns the command that measures this cell alone, with the study's repeats and seed. Every parameter is said, defaults too.
 pub(crate) fn command(study: &Study, cell: &Cell) -> String {
     let mut words = vec!["kvtrial".to_owned(), "run".into(), cell.job.clone(), "-s".into(), cell.store.clone()];
     for (key, value) in &cell.params {
@@ -33,7 +33,7 @@ pub(crate) fn command(study: &Study, cell: &Cell) -> String {
     line(&words)
 }
 
-/// Words as a shell takes them.
+/// Returns the words as a shell takes them.
 pub(crate) fn line(words: &[String]) -> String {
     words.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ")
 }

@@ -18,7 +18,7 @@ const POINTS_OF_A_CURVE: std::ops::RangeInclusive<usize> = 24..=300;
 /// The section of crashes: its table stands before its charts.
 pub(crate) const CRASHES: &str = "crashes";
 
-/// All sections with something to show.
+/// Returns all sections with something to show.
 pub(crate) fn all(study: &Study, grouped: &[Grouped<'_>], identities: &Identities) -> Vec<Section> {
     let batches = Batches::of(study);
     let curves = study.cells.iter().filter(|cell| !cell.baseline).count().max(1);
@@ -188,7 +188,7 @@ pub(crate) fn all(study: &Study, grouped: &[Grouped<'_>], identities: &Identitie
     sections
 }
 
-/// What stores still held after crashes. It is there without charts, too: the table says why there are none.
+/// Makes the section on what stores still held after crashes. The section is there without charts, too: its table says why there are none.
 fn crash_section(crash: &Crash) -> Section {
     let notes = |case: &CrashCase| {
         let name = case.name();

@@ -55,12 +55,12 @@ pub(crate) struct Standing {
 const LARGE: usize = 100;
 
 impl<'a> Report<'a> {
-    /// Whether it has more cells than a reader looks at one by one.
+    /// Returns whether it has more cells than a reader looks at one by one.
     pub(crate) fn is_large(&self) -> bool {
         self.study.cells.len() > LARGE
     }
 
-    /// A report on these studies: on one alone, or on several overlaid.
+    /// Makes a report on these studies: on one alone, or on several overlaid.
     pub fn new(named: Vec<Named<'a>>) -> Report<'a> {
         let study = match named.as_slice() {
             [one] => Cow::Borrowed(one.study),
@@ -74,7 +74,7 @@ impl<'a> Report<'a> {
         Report { named, sections, headline, standings, study, findings: Vec::new() }
     }
 
-    /// The same with what a comparison of its studies found, a sentence each, before everything else.
+    /// Makes the same with what a comparison of its studies found, a sentence each, before everything else.
     pub fn with_findings(self, findings: Vec<String>) -> Report<'a> {
         Report { findings, ..self }
     }
@@ -98,7 +98,7 @@ fn standings(study: &Study, grouped: &[Grouped<'_>]) -> Vec<Standing> {
     grouped.iter().flat_map(|it| it.groups.iter().flat_map(|group| of_group(&it.part.label, group))).collect()
 }
 
-/// One study with the cells of all, each with the name of its own.
+/// Returns one study with the cells of all, each named after its own study.
 fn overlay(named: &[Named<'_>]) -> Study {
     let mut all = named.first().map(|first| Study { cells: Vec::new(), ..shallow(first.study) }).unwrap_or_default();
     for Named { label, study } in named {

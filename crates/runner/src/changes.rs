@@ -17,7 +17,7 @@ pub(crate) fn of_cell(cell: &PlannedCell) -> Result<Option<NodeChange>, String> 
     let cache = layers::cache::LAYER.name();
     if is_spread && spec.options.contains_key(cache) {
         return Err(format!(
-            "-s {spec}: {cache}= answers in the place of the nodes, so that keys would not move; leave {cache}= out"
+            "-s {spec}: {cache}= answers instead of the nodes, so keys would not move; leave {cache}= out"
         ));
     }
     let deployment = (spec.target == Target::Private).then(|| layers::on_paper(info, spec, false)).flatten();
@@ -53,7 +53,7 @@ fn killed(spec: &Spec, deployment: Option<&Deployment>, number: usize) -> Result
         0 => Err(format!(
             "-s {spec}: change=kill kills a server that kvtrial started; name a private store of several, such as -s redis-unix,nodes=4"
         )),
-        1 => Err(format!("-s {spec}: change=kill leaves nobody of a single node; use a store of several, with nodes=")),
+        1 => Err(format!("-s {spec}: change=kill would leave no node; use a store of several, with nodes=")),
         _ if number > nodes => Err(format!("-s {spec}: it has no node {number}; use node= with 1 to {nodes}")),
         _ => Ok(number),
     }

@@ -12,12 +12,12 @@ use study::{Left, Target};
 /// The result of clearing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cleared {
-    /// Nothing of the run is there any more.
+    /// Everything the run left is deleted.
     All {
         /// Keys that were there.
         deleted: u64,
     },
-    /// It was stopped before all was gone, or the plan has no such store.
+    /// The work was stopped before everything was deleted, or the plan has no such store.
     Some,
 }
 

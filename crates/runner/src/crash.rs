@@ -18,11 +18,11 @@ use study::{CrashCut, CrashMoment, Durability, KeptFiles, Promise, Spec, StruckN
 
 /// A level of a store that is to be crashed.
 pub struct CrashRequest {
-    /// Its adapter.
+    /// The store's adapter.
     pub info: &'static StoreInfo,
     /// The store, with its level.
     pub spec: Spec,
-    /// Where private directories are made.
+    /// The directory below which private directories are made.
     pub base: PathBuf,
     /// Clients that write.
     pub clients: u32,
@@ -34,26 +34,26 @@ pub struct CrashRequest {
     pub done: u32,
     /// Cuts that there are to be.
     pub cuts: u32,
-    /// How a crash is made.
+    /// The blow that makes a crash.
     pub blow: Blow,
-    /// When it comes.
+    /// The store's activity when the crash comes.
     pub during: CrashMoment,
     /// The longest time from the first acknowledgements to the crash.
     pub longest: Duration,
     /// Longest wait for any reply.
     pub deadline: Duration,
-    /// What becomes of the files of a store that broke its promise.
+    /// The treatment of the files of a store that broke its promise.
     pub broken: BrokenFiles,
 }
 
-/// How a crash is made.
+/// The blow that makes a crash.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Blow {
     /// All processes of these nodes are killed, or the one that holds an embedded engine. Where others are left, clients go on for this time.
     Kill(StruckNodes, Duration),
     /// All processes of these nodes stop where they are for this time, while clients go on.
     Freeze(StruckNodes, Duration),
-    /// By commands of the user's, for a shell: one that kills the store, and one that starts it again.
+    /// Commands of the user, for a shell: one kills the store, and one starts it again.
     Commands {
         /// Kills it.
         kill: String,
@@ -62,16 +62,16 @@ pub enum Blow {
     },
 }
 
-/// What becomes of the files of a store that broke its promise.
+/// The treatment of the files of a store that broke its promise.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BrokenFiles {
-    /// They are removed, as all others.
+    /// The files are removed, as all others.
     Removed,
-    /// They are left to the user.
+    /// The files are left to the user.
     Kept,
 }
 
-/// What is heard while a level is crashed.
+/// The events while a level is crashed.
 pub enum Crashed<'a> {
     /// The store is open, with this level in effect.
     Opened(&'a Facts, Durability),

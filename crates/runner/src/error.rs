@@ -25,7 +25,7 @@ pub enum RunError {
     ForeignData {
         /// The store's spec.
         store: String,
-        /// How many.
+        /// The number of keys.
         count: u64,
         /// The first.
         example: String,
@@ -44,7 +44,7 @@ pub enum RunError {
     Broken {
         /// The store's spec.
         store: String,
-        /// How.
+        /// The reason.
         reason: Reason,
     },
 }
@@ -63,7 +63,7 @@ impl Refusal {
 }
 
 impl RunError {
-    /// Why the cell it happened to was not run.
+    /// Returns why the cell it happened to was not run.
     pub fn reason(&self) -> Reason {
         let (kind, count, example) = match self {
             RunError::Store(error) => (ReasonKind::NotStarted, 1, error.to_string()),

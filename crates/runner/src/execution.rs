@@ -11,10 +11,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use store::{CommandLine, StoreInfo};
 
-/// Where trials are carried out.
+/// The process in which trials are carried out.
 #[derive(Clone, Default)]
 pub enum Execution {
-    /// In this process: for stores and jobs that only this process knows. A store that kills its process kills this one.
+    /// This process: for stores and jobs that only this process knows. A store that kills its process kills this one.
     #[default]
     InProcess,
     /// Each in a process of its own, which shares nothing with others but the input. One that dies voids its trial only.
@@ -42,7 +42,7 @@ pub(crate) trait Hearing {
     /// Takes note that nothing was reported for a moment: everything sent so far has been heard.
     fn hear_nothing(&mut self);
 
-    /// Whether the worker is to stop, and why.
+    /// Returns whether the worker is to stop, and why.
     fn wish(&mut self) -> Wish;
 
     /// Whether the change of nodes that its job asked for is over.
@@ -79,21 +79,21 @@ impl Wish {
 /// How a worker left.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Departure {
-    /// It did what it was to do.
+    /// The worker did its task.
     Done,
-    /// It was killed because it did not stop.
+    /// The worker was killed because it did not stop.
     Killed,
-    /// It died: how, and its last words.
+    /// The worker died: how, and its last words.
     Died(String),
 }
 
 impl Execution {
-    /// Trials in worker processes, which this command line makes: it must call [`crate::serve_fork_server`].
+    /// Makes an execution of trials in worker processes, which this command line makes: it must call [`crate::serve_fork_server`].
     pub fn workers(line: CommandLine) -> Execution {
         Execution::Workers(Workers { line, fork_server: Arc::default() })
     }
 
-    /// Whether trials run in other processes than this one.
+    /// Returns whether trials run in other processes than this one.
     pub(crate) fn is_apart(&self) -> bool {
         matches!(self, Execution::Workers(_))
     }

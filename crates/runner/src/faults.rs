@@ -30,20 +30,20 @@ pub(crate) use window::failed_before;
 #[derive(Clone, Debug, Default)]
 pub struct Faults {
     asked: Vec<AskedFault>,
-    /// How long a trial lasts, where that is known.
+    /// The length of a trial, where it is known.
     length: Option<Duration>,
-    /// What an operation may take while nodes fail.
+    /// The longest time for an operation while nodes fail.
     timeout: Duration,
 }
 
-/// What an operation may take while nodes fail, unless something else is asked for.
+/// The longest time for an operation while nodes fail, unless the user asks for another.
 pub const USUAL_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// How long a part of a job's run lasts at most for another node to lead in the place of one that was killed.
 const TAKEOVER: Duration = Duration::from_secs(60);
 
 impl Faults {
-    /// These faults, and what an operation may take meanwhile, when every store the user named can have them.
+    /// Makes the faults of a plan, with the longest time for an operation meanwhile, when every store the user named can have them.
     ///
     /// # Errors
     /// A store that is not a private server, or has no such node.
@@ -96,7 +96,7 @@ impl Faults {
         (!self.asked.is_empty()).then_some(self.timeout.as_secs_f64())
     }
 
-    /// What is done to a store with this number of nodes, by time.
+    /// Returns the faults for a store with this number of nodes, by time.
     fn of_nodes(&self, nodes: usize) -> Result<Vec<PlannedFault>, String> {
         let planned = self
             .asked
@@ -207,7 +207,7 @@ impl Faulting {
         self.changed.notify_all();
     }
 
-    /// Whether what the job asked for is done, and the store has taken its turn.
+    /// Returns whether what the job asked for is done, and the store has taken its turn.
     pub(crate) fn is_changed(&self) -> bool {
         self.state().change.as_ref().is_some_and(|change| change.is_over)
     }
@@ -224,12 +224,12 @@ impl Faulting {
         self.changed.notify_all();
     }
 
-    /// Whether there are any.
+    /// Returns whether there are any.
     pub(crate) fn any_planned(&self) -> bool {
         !self.state().happened.is_empty()
     }
 
-    /// Whether any was begun.
+    /// Returns whether any was begun.
     pub(crate) fn any_happened(&self) -> bool {
         self.state().happened.iter().any(|it| it.at.is_some())
     }

@@ -27,7 +27,7 @@ pub fn values(text: &str) -> Result<Vec<String>, String> {
     Ok(values)
 }
 
-/// A range as people write it elsewhere, `1-4`, in the form it has here.
+/// Returns a range as people write it elsewhere, `1-4`, in the form it has here.
 pub fn meant_range(value: &str) -> Option<String> {
     let (from, to) = value.split_once(['-', ':'])?;
     let number =
@@ -77,7 +77,7 @@ fn range(whole: &str, from: &str, rest: &str) -> Result<Vec<String>, String> {
     Ok(values)
 }
 
-/// Twelve significant digits: sums of decimal steps stay decimal.
+/// Rounds to twelve significant digits: sums of decimal steps stay decimal.
 fn short(value: f64) -> f64 {
     format!("{value:.11e}").parse().unwrap_or(value)
 }

@@ -6,7 +6,7 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// What a job read: name, bytes, digest, counts.
+/// The facts of a job's input: name, bytes, digest, counts.
 pub type InputFacts = BTreeMap<String, serde_json::Value>;
 
 /// Jobs are kept while all of them together need less than this; then the longest unused is given up and prepared again when its
@@ -29,7 +29,7 @@ struct Kept {
 }
 
 impl JobCache {
-    /// For jobs of one kind on one input.
+    /// Makes a cache for jobs of one kind on one input.
     pub fn new(job: &'static JobInfo, data: Option<String>, seed: u64) -> JobCache {
         JobCache { job, data, seed, inputs: BTreeMap::new(), kept: RefCell::default() }
     }
@@ -44,7 +44,7 @@ impl JobCache {
         Ok(job)
     }
 
-    /// The job with these parameters, prepared again if it was given up.
+    /// Returns the job with these parameters, prepared again if it was given up.
     ///
     /// # Errors
     /// The input has become unreadable.
@@ -78,7 +78,7 @@ impl JobCache {
         self.kept.borrow_mut().clear();
     }
 
-    /// What all combinations read alike.
+    /// Returns the facts that all combinations share.
     pub fn shared_input(&self) -> InputFacts {
         let mut inputs = self.inputs.values();
         let mut shared = inputs.next().cloned().unwrap_or_default();
@@ -86,12 +86,12 @@ impl JobCache {
         shared
     }
 
-    /// How many records the job leaves in the store, as far as its input for these parameters says.
+    /// Returns how many records the job leaves in the store, as far as its input for these parameters says.
     pub fn records(&self, params: &Params) -> Option<u64> {
         self.inputs.get(params)?.get(self.job.records)?.as_u64()
     }
 
-    /// What only the combination with these parameters read.
+    /// Returns the facts that only the combination with these parameters has.
     pub fn own_input(&self, params: &Params) -> InputFacts {
         let shared = self.shared_input();
         let mut own = self.inputs.get(params).cloned().unwrap_or_default();

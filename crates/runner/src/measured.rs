@@ -24,7 +24,7 @@ pub(crate) struct Meter {
 }
 
 impl Meter {
-    /// `apart`: the phase runs in another process.
+    /// Returns `apart`: the phase runs in another process.
     pub(crate) fn start(installation: &Installation, apart: bool) -> Meter {
         let server_cpu_s = installation.server_cpu_s().unwrap_or(0.0);
         let own_cpu_s = apart.then(|| ProcessUse::now().cpu_s);
@@ -169,7 +169,8 @@ impl Measured {
         self.outcomes.push((phase.name, outcome));
     }
 
-    /// What the timed phases at the rate asked for offered per second. A phase at a rate of its own comes after those.
+    /// Returns the operations per second that the timed phases offered at the rate asked for. A phase at a rate of its own comes after
+    /// those.
     fn offered_per_s(&self) -> Option<f64> {
         let timed = self.timed.iter().filter_map(|&(at, _)| self.outcomes[at].1.offered);
         let first = self.timed.first().and_then(|&(at, _)| self.outcomes[at].1.offered)?;

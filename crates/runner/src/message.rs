@@ -44,7 +44,7 @@ pub(crate) enum Task {
 }
 
 impl Task {
-    /// The store, and where it is.
+    /// Returns the store, and where it is.
     pub(crate) fn place(&self) -> (&Spec, &Location) {
         match self {
             Task::Trial(it) | Task::Ask(it, _) | Task::Clear(it) => (&it.spec, &it.location),
@@ -53,7 +53,7 @@ impl Task {
         }
     }
 
-    /// The job's part of it, if a job has one.
+    /// Returns the job's part of it, if a job has one.
     pub(crate) fn assignment(&self) -> Option<&Assignment> {
         match self {
             Task::Trial(it) | Task::Ask(it, _) | Task::Clear(it) => Some(it),
@@ -61,7 +61,7 @@ impl Task {
         }
     }
 
-    /// The parameters of the jobs whose input is needed.
+    /// Returns the parameters of the jobs whose input is needed.
     pub(crate) fn inputs(&self) -> Vec<&Params> {
         let Some(assignment) = self.assignment() else { return Vec::new() };
         let of_keys = assignment.keys.iter().flat_map(|keys| &keys.params);
@@ -75,10 +75,10 @@ impl Task {
     }
 }
 
-/// What is asked.
+/// The question to a store.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Question {
-    /// What one key holds.
+    /// The value of one key.
     One(String),
     /// The largest counts, at most this many.
     Largest(usize),
@@ -122,11 +122,11 @@ impl CrashTask {
 /// A worker's part in a crash.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum CrashTurn {
-    /// Its clients write, while the store does its upkeep.
+    /// Clients write, while the store does its upkeep.
     Write { endurance: crash::Endurance, upkeep: Option<Upkeep> },
-    /// It opens the store, and waits for its end.
+    /// The worker opens the store, and waits for its end.
     Open,
-    /// It reads everything that was sent; in a store of the user's it deletes it then.
+    /// The worker reads everything that was sent; in the user's own store it then deletes that.
     Read { crash_at_ns: u64 },
 }
 
@@ -202,7 +202,7 @@ pub(crate) enum Action {
 pub struct UnderWay {
     /// `load`, `run`, `read back`, or the job's own word.
     pub name: String,
-    /// Whether it counts into the makespan.
+    /// Whether the phase counts into the makespan.
     pub timed: bool,
     /// Operations it will do, when known.
     pub operations: Option<u64>,
@@ -213,17 +213,17 @@ pub struct UnderWay {
 /// From a worker, or of one.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) enum FromWorker {
-    /// It is there, as this process.
+    /// The worker is there, as this process.
     Started { pid: i32 },
     /// The store is open and the job can be done on it.
     Opened(OpenedStore),
-    /// From now on the user's store holds keys of the job, besides what its adapter has made there.
+    /// From now on the user's store holds keys of the job, besides the tables its adapter has made there.
     Leaves { keys: u64, count: LeftCount, made: Vec<String> },
     /// A phase is about to begin; waits for an order.
     Begins(UnderWay),
     /// About 10 times per second.
     Progress(UnderWay, Progress),
-    /// From now on it does this, which has no progress.
+    /// From now on the worker does work that has no progress.
     Does(Doing),
     /// A phase is over.
     Phase(Box<PhaseDone>),
@@ -235,13 +235,13 @@ pub(crate) enum FromWorker {
     Case(CaseResult),
     /// All cases of a check are over.
     Checked(Box<check::CheckReport>),
-    /// What is left after a crash, and how long the store took to open on it.
+    /// The findings after a crash, and how long the store took to open on what was left.
     CrashRead { opening: Duration, found: Box<CrashFindings> },
-    /// What the store answered, in words.
+    /// The store's answer, in words.
     Answered(String),
-    /// How many keys were deleted; all else that was there is gone, too.
+    /// The number of keys deleted; everything else of the run is gone, too.
     Cleared { deleted: u64 },
-    /// It could not begin, or not be done.
+    /// The task could not begin, or could not be done.
     Refused(Refusal),
     /// Said by the fork server: how the worker ended, and its last words.
     Ended { exit: host::Exit, words: String },

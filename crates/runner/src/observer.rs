@@ -8,13 +8,13 @@ use study::{Cell, Durability, DurabilitySource, Left, TrialRecord};
 
 /// Hears what happens while a study runs. Called between trials and 10 times per second within one; never on the timed threads.
 pub trait Observer {
-    /// A trial begins: the one with this number of those that are run now, `total` as far as it can be told; 0 where a search cannot.
+    /// Hears that a trial begins: the one with this number of those that are run now, `total` where that is known; 0 in a search.
     fn trial_started(&mut self, order: u32, total: u32, store: &str, warmup: bool);
 
-    /// How far a phase is.
+    /// Hears the progress of a phase.
     fn progress(&mut self, phase: &UnderWay, progress: Progress);
 
-    /// Something is being done that is no phase: what is written is flushed, or the keys are counted.
+    /// Hears of work that is no phase: data is flushed, or keys are counted.
     fn does(&mut self, what: &str) {
         let _ = what;
     }
@@ -46,26 +46,26 @@ pub trait Observer {
         Ok(())
     }
 
-    /// This cell could not be run. Where it is not the store's fault as it is here, the study stops.
+    /// Hears that this cell could not be run. Where that is not the store's fault, as it is here, the study stops.
     fn cell_failed(&mut self, cell: usize, error: &RunError) {
         let _ = (cell, error);
     }
 
-    /// A trial is over; `about` is what is known of the store by now.
+    /// Takes a finished trial; `about` is what is known of the store by now.
     ///
     /// # Errors
     /// When the trial could not be recorded; the study then stops.
     fn trial_finished(&mut self, cell: usize, record: TrialRecord, about: Option<&About>) -> Result<(), String>;
 }
 
-/// What is known of a cell's store once it was opened.
+/// The facts about a cell's store, once it was opened.
 #[derive(Clone, Debug)]
 pub struct About {
     /// Product, version, effective configuration.
     pub facts: Facts,
     /// Durability level in effect, as the store itself says.
     pub durability: Durability,
-    /// Who says so.
+    /// The source of the level.
     pub source: DurabilitySource,
     /// Operations the job emulates on it.
     pub emulated: Vec<String>,

@@ -2,20 +2,20 @@
 
 use std::time::Duration;
 
-/// One trial to run.
+/// A trial to run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ScheduledTrial {
     /// Position in the study, from 1.
     pub order: u32,
     /// Index of the cell.
     pub cell: usize,
-    /// Whether it is a warm-up.
+    /// Whether the trial is a warm-up.
     pub warmup: bool,
 }
 
-/// `warmups + repeats` rounds over all cells. Each round visits every cell once; within every `cells` rounds that count, each
-/// cell has each position exactly once (a random Latin square of cyclic shifts), so position effects cancel.
-/// The same seed gives the same order.
+/// Returns `warmups + repeats` rounds over all cells. Each round visits every cell once; within every `cells` rounds that count, each cell
+/// has each position exactly once (a random Latin square of cyclic shifts), so position effects cancel. The same seed gives the same
+/// order.
 pub fn balanced(cells: usize, warmups: u32, repeats: u32, seed: u64) -> Vec<ScheduledTrial> {
     let mut random = data::splitmix::Rng::new(seed ^ 0x6f72_6465_7200_0001);
     let mut turns = Vec::with_capacity(cells * (warmups + repeats) as usize);
@@ -36,7 +36,7 @@ pub fn balanced(cells: usize, warmups: u32, repeats: u32, seed: u64) -> Vec<Sche
     turns
 }
 
-/// The same rounds, each over the cells as they are named: a trap kept for showing it. Whatever drifts while a round lasts
+/// Returns the same rounds, each over the cells as they are named: a trap kept for showing it. Whatever drifts while a round lasts
 /// (caches, files, temperature) looks like an effect of the cell's place in the list.
 pub fn rising(cells: usize, warmups: u32, repeats: u32) -> Vec<ScheduledTrial> {
     let rounds = (0..warmups + repeats).flat_map(|round| (0..cells).map(move |cell| (cell, round < warmups)));
@@ -50,7 +50,7 @@ const FEWEST_ROUNDS: u32 = 2;
 /// expected to wait.
 const ROUNDS_FOR_AN_ORDER: u32 = stats::FEWEST_TRIALS as u32;
 
-/// The counted rounds that were run `so_far`, when the trial of this order begins another, and with it the study would take longer
+/// Returns the counted rounds that were run `so_far`, when the trial of this order begins another, and with it the study would take longer
 /// than `patience`.
 pub fn enough(order: u32, cells: u32, warmups: u32, so_far: Duration, patience: Duration) -> Option<u32> {
     let rounds = (order - 1) / cells;
@@ -60,7 +60,7 @@ pub fn enough(order: u32, cells: u32, warmups: u32, so_far: Duration, patience: 
     (begins && so_far + so_far / rounds > patience).then_some(counted)
 }
 
-/// The trials of a study that is about to begin the one of this order, `all` at most, where rounds go on as they went `so_far` and
+/// Returns the trials of a study that is about to begin the one of this order, `all` at most, where rounds go on as they went `so_far` and
 /// [`enough`] ends them.
 pub fn expected(order: u32, cells: u32, warmups: u32, all: u32, so_far: Duration, patience: Duration) -> u32 {
     let begun = order - 1;

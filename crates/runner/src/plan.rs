@@ -16,25 +16,25 @@ use std::time::Duration;
 use store::StoreInfo;
 use study::{Cell, DurabilitySource, HostFacts, Measure, SCHEMA, Sampled, Spec, Study, Target, TrialOrder, Varied};
 
-/// Who wanted a store.
+/// Who asked for a store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Asked {
     /// The user, by its name.
     ByName,
-    /// It was added for the user.
+    /// kvtrial added the store for the user.
     Added,
 }
 
 /// A store of the plan.
 #[derive(Clone)]
 pub struct PlannedStore {
-    /// Its adapter.
+    /// The store's adapter.
     pub info: &'static StoreInfo,
-    /// As the user named it.
+    /// The spec as the user wrote it.
     pub spec: Spec,
-    /// Who wanted it.
+    /// Who asked for the store.
     pub asked: Asked,
-    /// Whether it was added for comparison.
+    /// Whether the store was added for comparison.
     pub baseline: bool,
 }
 
@@ -45,15 +45,15 @@ pub struct PlannedCell {
     pub info: &'static StoreInfo,
     /// The store, with the options that are varied.
     pub spec: Spec,
-    /// Whether it was added for comparison.
+    /// Whether the cell was added for comparison.
     pub baseline: bool,
     /// The job's parameters, all of them.
     pub params: Params,
-    /// How phases are driven.
+    /// The settings that drive its phases.
     pub settings: Settings,
     /// Varied keys with their values here.
     pub varied: BTreeMap<String, String>,
-    /// What the job wants done to the nodes of its stores.
+    /// The change that the job wants made to the nodes of its stores.
     pub change: Option<NodeChange>,
 }
 
@@ -66,32 +66,32 @@ pub struct Plan {
     pub job_cache: JobCache,
     /// The cells, baselines first.
     pub cells: Vec<PlannedCell>,
-    /// What is varied.
+    /// The keys that are varied.
     pub varied: Vec<Varied>,
-    /// Which combinations were drawn, when not all.
+    /// The combinations that were drawn, when not all.
     pub sampled: Option<Sampled>,
     /// The order of trials.
     pub order: TrialOrder,
     /// Counted trials a cell.
     pub repeats: u32,
-    /// If the number of repeats is not given: how long the study may take. Rounds beyond the second are left out where they would
+    /// If the number of repeats is not given: the longest time the study may take. Rounds beyond the second are left out where they would
     /// take it further.
     pub patience: Option<Duration>,
     /// Warm-up trials a cell.
     pub warmups: u32,
     /// Seed of order, keys and arrivals.
     pub seed: u64,
-    /// Where private directories are made.
+    /// The directory below which private directories are made.
     pub base: PathBuf,
-    /// What to do with the job's keys in a store of the user's.
+    /// The treatment of the job's keys in the user's own store.
     pub keys_found: KeysFound,
-    /// Where trials are carried out.
+    /// The process in which trials are carried out.
     pub execution: Execution,
-    /// What is done to nodes while a trial runs.
+    /// The faults done to nodes while a trial runs.
     pub faults: Faults,
 }
 
-/// What to do when a store of the user's already holds keys the job will use.
+/// The treatment of keys of the job that the user's own store already holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum KeysFound {
     /// Refuse to run: they may be the user's data.
@@ -100,14 +100,14 @@ pub enum KeysFound {
     Delete,
 }
 
-/// How long timed phases last, when the job's parameters say so.
+/// Returns how long timed phases last, when the job's parameters say so.
 pub fn seconds(params: &Params) -> Option<Duration> {
     let seconds: f64 = params.get("seconds")?.parse().ok()?;
     Duration::try_from_secs_f64(seconds).ok().filter(|time| !time.is_zero())
 }
 
 impl Plan {
-    /// The study before its first trial: every cell, nothing measured.
+    /// Returns the study before its first trial: every cell, nothing measured.
     pub fn study(&self, command: Vec<String>, started_at: String) -> Study {
         Study {
             schema: SCHEMA,
@@ -129,7 +129,7 @@ impl Plan {
         }
     }
 
-    /// A cell before its first trial.
+    /// Returns a cell before its first trial.
     pub fn cell(&self, planned: &PlannedCell) -> Cell {
         Cell {
             job: self.job.name.into(),
@@ -182,19 +182,19 @@ impl Plan {
         }
     }
 
-    /// The counted rounds that were run, when the trial of this order begins another that the plan's patience leaves out.
+    /// Returns the counted rounds that were run, when the trial of this order begins another that the plan's patience leaves out.
     pub(crate) fn enough(&self, order: u32, so_far: Duration) -> Option<u32> {
         order::enough(order, self.cells.len() as u32, self.warmups, so_far, self.patience?)
     }
 
-    /// The trials of the whole study, as far as it can be told when the one of this order begins.
+    /// Returns the trials of the whole study, as far as it can be told when the one of this order begins.
     pub(crate) fn expected(&self, order: u32, so_far: Duration) -> u32 {
         let cells = self.cells.len() as u32;
         let all = cells * (self.warmups + self.repeats);
         self.patience.map_or(all, |patience| order::expected(order, cells, self.warmups, all, so_far, patience))
     }
 
-    /// Every trial in its order.
+    /// Returns every trial in its order.
     pub fn turns(&self) -> Vec<ScheduledTrial> {
         match self.order {
             TrialOrder::Random => order::balanced(self.cells.len(), self.warmups, self.repeats, self.seed),
@@ -204,14 +204,14 @@ impl Plan {
 }
 
 impl PlannedCell {
-    /// On how many servers each pair of a private one is once all is well.
+    /// Returns the number of servers that hold each pair of a private store, once all is well.
     fn copies(&self) -> Option<u32> {
         let is_private = self.spec.target == Target::Private && self.info.class.has_servers();
         let deployment = is_private.then(|| layers::on_paper(self.info, &self.spec, false)).flatten()?;
         deployment.ok().map(|deployment| deployment.copies)
     }
 
-    /// The store and what is varied, for people: `redis clients=16`.
+    /// Returns the store and what is varied, for people: `redis clients=16`.
     pub fn label(&self) -> String {
         let spec = self.spec.to_string();
         let elsewhere = self.varied.iter().filter(|(key, _)| !self.is_store_option(key));
@@ -224,7 +224,7 @@ impl PlannedCell {
         !self.params.contains_key(key) && (name == "durability" || self.spec.options.contains_key(name))
     }
 
-    /// What cells are ranked by: the figure that was not fixed beforehand.
+    /// Returns the figure that ranks cells: the one that was not fixed beforehand.
     fn measure(&self) -> Measure {
         match (self.settings.arrivals, self.settings.duration) {
             (Arrivals::Fixed { .. } | Arrivals::Poisson { .. }, _) => Measure::Latency,

@@ -23,7 +23,7 @@ pub(crate) struct TimedWork {
     pub(crate) elapsed_s: f64,
 }
 
-/// The reason to doubt the timed rate, where there is one.
+/// Returns the reason to doubt the timed rate, where there is one.
 pub(crate) fn doubt(timed: TimedWork, back: ReadBackFigures) -> Option<Reason> {
     if timed.elapsed_s <= 0.0 || back.elapsed_s < NEEDED_S {
         return None;

@@ -15,32 +15,32 @@ use std::time::Duration;
 use store::{Keeps, StoreError};
 use study::{Class, Durability, Spec, Target, TrialOrder};
 
-/// What is asked for.
+/// A request for a study: job, stores and rounds.
 #[derive(Clone)]
 pub struct Request {
     /// The job.
     pub job: &'static JobInfo,
-    /// Its input.
+    /// The job's input.
     pub data: Option<String>,
-    /// Its parameters, all of them.
+    /// The job's parameters, all of them.
     pub params: Params,
     /// The stores, baselines first.
     pub stores: Vec<PlannedStore>,
-    /// How phases are driven.
+    /// The settings that drive phases.
     pub settings: Settings,
-    /// How often, and in which order.
+    /// The number and order of rounds.
     pub rounds: Rounds,
     /// Seed of order, keys and arrivals.
     pub seed: u64,
-    /// Where private directories are made.
+    /// The directory below which private directories are made.
     pub base: PathBuf,
-    /// What to do with the job's keys in a store of the user's.
+    /// The treatment of the job's keys in the user's own store.
     pub keys_found: KeysFound,
-    /// Where trials are carried out.
+    /// The process in which trials are carried out.
     pub execution: Execution,
 }
 
-/// How often each cell is run, and in which order.
+/// The number of times each cell is run, and the order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rounds {
     /// The order of trials.
@@ -49,12 +49,12 @@ pub struct Rounds {
     pub warmups: u32,
     /// Counted trials a cell.
     pub repeats: u32,
-    /// If the number of repeats is not given: how long the study may take.
+    /// If the number of repeats is not given: the longest time the study may take.
     pub patience: Option<Duration>,
 }
 
 impl Rounds {
-    /// One trial that counts.
+    /// A single trial that counts.
     pub const ONCE: Rounds = Rounds { order: TrialOrder::Random, warmups: 0, repeats: 1, patience: None };
 }
 
@@ -67,10 +67,10 @@ pub enum RequestError {
     /// A store that cannot be had with these options.
     #[error("{0}")]
     Store(#[from] StoreError),
-    /// What is to be varied cannot be.
+    /// A key that cannot be varied.
     #[error("{0}")]
     Vary(#[from] VaryError),
-    /// What the job needs at least exceeds what is free.
+    /// The least that the job needs exceeds what is free.
     #[error("-s {0}: {1}")]
     NoRoom(String, Shortage),
     /// No store is left.
@@ -78,27 +78,27 @@ pub enum RequestError {
     Nowhere,
 }
 
-/// What a job needs of memory or of a disk, where that exceeds what is free.
+/// The memory or disk that a job needs, where that exceeds what is free.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shortage {
     /// Keys and values, at least.
     pub data_bytes: u64,
-    /// What kvtrial keeps of each key, to judge every reply.
+    /// The memory kvtrial needs to remember each key, to judge every reply.
     pub books_bytes: u64,
-    /// What is free.
+    /// The bytes that are free.
     pub free_bytes: u64,
-    /// Where.
+    /// The kind of room.
     pub room: Room,
 }
 
 impl Shortage {
-    /// All that is needed.
+    /// Returns all that is needed.
     pub fn needed_bytes(&self) -> u64 {
         self.data_bytes.saturating_add(self.books_bytes)
     }
 }
 
-/// What holds the keys and values of a store.
+/// The kind of room that holds the keys and values of a store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Room {
     /// Memory.
@@ -108,9 +108,9 @@ pub enum Room {
 }
 
 impl Request {
-    /// The study of every combination on every store. The input of every combination is read; what the user did not name and the job cannot
-    /// be done on is left out; `hear` hears of it, as of warnings. What the user named is refused. Nothing is started or made for that.
-    /// What a user's own server can do is known only once it was asked: it is checked when it is opened.
+    /// Returns the study of every combination on every store. The input of every combination is read; what the user did not name and the
+    /// job cannot be done on is left out; `hear` hears of it, as of warnings. What the user named is refused. Nothing is started or made
+    /// for that. What a user's own server can do is known only once it was asked: it is checked when it is opened.
     ///
     /// # Errors
     /// What is asked for cannot be done.
@@ -170,8 +170,8 @@ impl Request {
         if left.is_empty() { Err(RequestError::Nowhere) } else { Ok(self.plan(job_cache, left, variation)) }
     }
 
-    /// The search of the first store for the best of these settings, as it begins: with the first value of each. Every value is checked with
-    /// the others at their first, so that one that cannot be used is refused before anything is started.
+    /// Returns the search of the first store for the best of these settings, as it begins: with the first value of each. Every value is
+    /// checked with the others at their first, so that one that cannot be used is refused before anything is started.
     ///
     /// # Errors
     /// What is asked for cannot be done; with the value that is the reason.
@@ -203,7 +203,7 @@ impl Request {
         Ok(self.plan(job_cache, cells, &variation))
     }
 
-    /// A question to the stores, for which no input need be read here.
+    /// Returns a question to the stores, for which no input need be read here.
     ///
     /// # Errors
     /// A setting is out of range.

@@ -11,7 +11,7 @@ use std::time::Instant;
 use store::StoreError;
 use study::Left;
 
-/// How a study ended.
+/// The way in which a study ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ending {
     /// Every trial was run.
@@ -28,7 +28,7 @@ pub struct Trials<'a> {
 }
 
 impl<'a> Trials<'a> {
-    /// `left`: what trials of this study have left in stores of the user's before: there the job's keys are theirs.
+    /// Returns `left`: what trials of this study have left in stores of the user's before: there the job's keys are theirs.
     pub fn new(plan: &'a Plan, left: &[Left]) -> Trials<'a> {
         Trials { plan, opened: BTreeSet::new(), users: UsersStores::new(left) }
     }
@@ -148,7 +148,7 @@ impl LeftOut {
     }
 }
 
-/// Whether a store is at fault as it is here and now, and not what the user wrote.
+/// Returns whether a store is at fault as it is here and now, and not what the user wrote.
 pub(crate) fn is_of_here(error: &RunError) -> bool {
     use StoreError::{Io, NotBuilt, NotFound, NotStarted, Open, Session};
     let RunError::Store(error) = error else { return false };

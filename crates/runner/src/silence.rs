@@ -8,8 +8,8 @@ use crate::message::{Doing, FromWorker};
 use engine::{Settings, Timing};
 use std::time::{Duration, Instant};
 
-/// What is added to every limit, so that a store's own deadline, which says more, comes first. With the grace of one that is lost,
-/// and the writing of the study, it is less than the second in which a trial has to end after its deadline.
+/// The margin added to every limit, so that a store's own deadline, which says more, comes first. Margin, grace of a lost worker and the
+/// writing of the study together take less than the second in which a trial has to end after its deadline.
 const MARGIN: Duration = Duration::from_millis(300);
 
 /// When the last sign was given, and of what.

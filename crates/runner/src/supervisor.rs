@@ -59,7 +59,7 @@ impl<'a> Supervisor<'a> {
         }
     }
 
-    /// Whether the worker is to stop, and why.
+    /// Returns whether the worker is to stop, and why.
     pub(crate) fn wish(&mut self) -> Wish {
         self.look_at_server();
         if self.server_ending.is_some() {
@@ -90,7 +90,7 @@ impl<'a> Supervisor<'a> {
         server.or_else(|| self.hang.take().map(|words| reason(ReasonKind::Deadline, words)))
     }
 
-    /// How the worker died, if it did.
+    /// Returns how the worker died, if it did.
     pub(crate) fn death(&self, departure: Departure) -> Option<Reason> {
         let Departure::Died(how) = departure else { return None };
         Some(Reason { kind: ReasonKind::WorkerDied, count: 1, example: format!("{how} (while: {})", self.doing) })

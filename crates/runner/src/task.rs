@@ -19,17 +19,17 @@ use study::{Reason, ReasonKind, Spec, Target};
 
 /// A store that is to be checked.
 pub struct CheckRequest {
-    /// Its adapter.
+    /// The store's adapter.
     pub info: &'static StoreInfo,
     /// The store.
     pub spec: Spec,
-    /// Where private directories are made.
+    /// The directory below which private directories are made.
     pub base: PathBuf,
     /// Longest wait for any reply.
     pub deadline: Duration,
 }
 
-/// What is heard while a check is under way.
+/// The events while a check is under way.
 pub enum Checking<'a> {
     /// The store is open.
     Opened(&'a Facts),

@@ -2,7 +2,6 @@
 
 use crate::error::RunError;
 use crate::faults::{self, Faulting};
-use crate::judge::{self, Evidence};
 use crate::message::{Finish, Keys, OpenedStore, Refusal, Task};
 use crate::monitor::{Monitor, Seen};
 use crate::observer::{About, Observer};
@@ -10,6 +9,7 @@ use crate::plan::{Plan, PlannedCell};
 use crate::put_off;
 use crate::silence::Silence;
 use crate::supervisor::Supervisor;
+use crate::trial_verdict::{self, Evidence};
 use crate::trust::Circumstances;
 use crate::users::place_of;
 use host::Installation;
@@ -21,23 +21,23 @@ use study::{Durability, Judged, NodeUse, Reason, ReasonKind, ServerUse, Status, 
 
 /// The result of a trial.
 pub struct Finished {
-    /// What was measured, with its verdict.
+    /// The record of the trial, with its verdict.
     pub record: TrialRecord,
-    /// What is known of the store; `None` when it could not be opened.
+    /// The facts about the store; `None` when it could not be opened.
     pub about: Option<About>,
-    /// Whether it was stopped midway: then it is no trial.
+    /// Whether the trial was stopped midway: then it does not count at all.
     pub interrupted: bool,
 }
 
 /// The position of a trial in its study.
 #[derive(Clone, Copy, Debug)]
 pub struct Position {
-    /// From 1.
+    /// The number of the trial in the study, from 1.
     pub order: u32,
-    /// Whether it is not counted.
+    /// Whether the trial is a warm-up, so not counted.
     pub warmup: bool,
-    /// Which of its cell's trials it is, from 0. Random arrivals are those of this number: the trials of a cell have patterns of their own,
-    /// and the same trial of every store has the same one.
+    /// The number of the trial within its cell, from 0. Random arrivals follow this number: the trials of a cell have patterns of their
+    /// own, and the same trial of every store has the same pattern.
     pub round: u32,
 }
 
@@ -87,7 +87,7 @@ impl TrialRun<'_> {
         })
     }
 
-    /// Has a worker open the store at its place and run the phases; what was heard and seen of it.
+    /// Has a worker open the store at its place and run the phases; returns what kvtrial heard and saw of it.
     fn phases(
         &self,
         installation: &Installation,
@@ -129,7 +129,7 @@ impl TrialRun<'_> {
         Ok(Finished { record, about: None, interrupted: false })
     }
 
-    /// From what was heard and seen to a trial with its verdict.
+    /// Turns what was heard and seen into a trial with its verdict.
     fn judge(&self, mut record: TrialRecord, mut seen: Seen) -> Result<Finished, RunError> {
         if let Some(problem) = seen.unwritten {
             return Err(RunError::Record(problem));
@@ -176,10 +176,10 @@ impl TrialRun<'_> {
         record.answer = std::mem::take(&mut finish.answer).seen();
     }
 
-    /// Everything that is wrong, or may be.
+    /// Collects everything that is wrong, or may be.
     fn verdict(&self, record: &mut TrialRecord, finish: Finish, seen: Seen) {
         let Seen { measured, broken_off, died, faulted_from, over_s, .. } = seen;
-        let verdict = judge::verdict(Evidence {
+        let verdict = trial_verdict::verdict(Evidence {
             outcomes: &measured.outcomes,
             phases: &record.phases,
             answer: &record.answer,

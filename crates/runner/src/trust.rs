@@ -41,7 +41,7 @@ pub(crate) struct Circumstances<'a> {
     pub(crate) server_load: Option<f64>,
 }
 
-/// Every reason to doubt the times.
+/// Returns every reason to doubt the times.
 pub(crate) fn doubts(seen: &Circumstances<'_>) -> Vec<Reason> {
     [saturated(seen), delayed(seen), late(seen), stolen(seen), disturbed(seen), throttled(seen)]
         .into_iter()

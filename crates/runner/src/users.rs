@@ -18,7 +18,7 @@ impl UsersStores {
         UsersStores { ours: left.iter().map(|left| left.store.clone()).collect(), last: BTreeMap::new() }
     }
 
-    /// The first time, a store of the user's must hold none of the keys any trial will use there; later they are an earlier
+    /// Returns the first time, a store of the user's must hold none of the keys any trial will use there; later they are an earlier
     /// trial's and deleted. `None`: the store is private.
     pub(crate) fn keys(&mut self, plan: &Plan, cell: &PlannedCell) -> Option<Keys> {
         if cell.spec.target == Target::Private {
@@ -44,7 +44,7 @@ impl UsersStores {
     }
 }
 
-/// Where a store of the user's is: its spec without secrets and options.
+/// Returns where a store of the user's is: its spec without secrets and options.
 pub fn place_of(spec: &Spec) -> String {
     Spec { durability: None, options: BTreeMap::new(), ..spec.clone() }.to_string()
 }

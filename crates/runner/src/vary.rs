@@ -72,7 +72,7 @@ pub fn axes(job: &JobInfo, stores: &[PlannedStore], vary: &[(String, String)]) -
         let counts = numeric || stores.iter().any(|store| is_count(key, store));
         if let Some((value, meant)) = values.iter().filter(|_| counts).find_map(|it| Some((it, grid::meant_range(it)?)))
         {
-            return Err(wrong(key, format!("'{value}' is no number; a range is written --vary {key}={meant}")));
+            return Err(wrong(key, format!("'{value}' is not a number; a range is written --vary {key}={meant}")));
         }
         if numeric {
             values.iter_mut().for_each(|value| *value = data::count::plain(value));

@@ -35,7 +35,7 @@ pub(crate) struct Raised {
 }
 
 impl Coroutine {
-    /// A new coroutine with its function on its stack, as mlua makes them.
+    /// Makes a new coroutine with its function on its stack, as mlua makes them.
     pub(crate) fn of(thread: &mlua::Thread, main: *mut c_void) -> Coroutine {
         Coroutine { state: thread.state(), main: main.cast(), given: 0 }
     }
@@ -54,7 +54,7 @@ impl Coroutine {
         }
     }
 
-    /// The error of a coroutine that failed.
+    /// Returns the error of a coroutine that failed.
     pub(crate) fn raised(&self) -> Raised {
         let calls = self.calls();
         Raised { words: placed(&self.error(), &calls), calls }
@@ -67,14 +67,14 @@ impl Coroutine {
         self.given = 0;
     }
 
-    /// The number at this place, from 1.
+    /// Returns the number at this place, from 1.
     #[inline]
     pub(crate) fn number(&self, at: c_int) -> f64 {
         // SAFETY: the state is alive and not running; a place beyond the top is no number, and gives 0.
         unsafe { ffi::lua_tonumber(self.state, at) }
     }
 
-    /// The bytes of the string at this place; they stay where they are until [`clear`](Coroutine::clear). Anything else is empty.
+    /// Returns the bytes of the string at this place; they stay where they are until [`clear`](Coroutine::clear). Anything else is empty.
     #[inline]
     pub(crate) fn bytes(&self, at: c_int) -> &[u8] {
         // SAFETY: as above. A string that is referenced from the stack is neither moved nor freed, and `clear`, which takes it from
@@ -82,7 +82,7 @@ impl Coroutine {
         unsafe { string_at(self.state, at) }
     }
 
-    /// Whether there is nothing, or nil.
+    /// Returns whether there is nothing, or nil.
     pub(crate) fn is_nil(&self, at: c_int) -> bool {
         // SAFETY: as above.
         unsafe { ffi::lua_type(self.state, at) <= ffi::LUA_TNIL }
@@ -150,7 +150,7 @@ impl Coroutine {
         }
     }
 
-    /// Where it is: `orders.lua:9`, if it is anywhere.
+    /// Returns where it is: `orders.lua:9`, if it is anywhere.
     pub(crate) fn place(&self) -> Option<String> {
         place_of(&self.calls()).map(str::to_owned)
     }
@@ -173,18 +173,18 @@ impl Coroutine {
         unsafe {
             match ffi::lua_type(self.state, -1) {
                 ffi::LUA_TSTRING | ffi::LUA_TNUMBER => String::from_utf8_lossy(string_at(self.state, -1)).into_owned(),
-                _ => "an error that is no text was raised".into(),
+                _ => "an error was raised that is not text".into(),
             }
         }
     }
 
-    /// The state that runs, for the watch.
+    /// Returns the state that runs, for the watch.
     pub(crate) fn state(&self) -> *mut c_void {
         self.state.cast()
     }
 }
 
-/// The calls of a traceback, without those of kvtrial's own.
+/// Returns the calls of a traceback, without those of kvtrial's own.
 pub(crate) fn calls_of<'a>(lines: impl Iterator<Item = &'a str>) -> Vec<String> {
     let own = |line: &&str| {
         !["[C]", "kvtrial:", "stack traceback:"].iter().any(|other| line.starts_with(other)) && !line.is_empty()
@@ -198,8 +198,8 @@ pub(crate) fn calls_of<'a>(lines: impl Iterator<Item = &'a str>) -> Vec<String> 
     lines.map(str::trim).filter(own).map(shown).collect()
 }
 
-/// An error's words with the place in the script where they have none of their own: errors that a function of Lua's own raises after a tail
-/// call, and those within kvtrial's part of the machine.
+/// Returns an error's words with the place in the script where they have none of their own: errors that a function of Lua's own raises
+/// after a tail call, and those within kvtrial's part of the machine.
 pub(crate) fn placed(words: &str, calls: &[String]) -> String {
     let words: &str = &study::cut(words);
     let own = words.strip_prefix("kvtrial:").and_then(|rest| rest.split_once(": ")).map(|(_, rest)| rest);

@@ -47,7 +47,7 @@ pub(crate) struct LastCount {
     pub(crate) due: Option<String>,
 }
 
-const NOBODY: &str = "no counter, nobody counted there";
+const NOBODY: &str = "not a counter: nobody counted there";
 
 impl Counters {
     pub(crate) fn new(range: RangeInclusive<i64>) -> Counters {
@@ -58,7 +58,7 @@ impl Counters {
         self.records.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether a counter that was read at the end holds what it may.
+    /// Returns whether a counter that was read at the end holds what it may.
     pub(crate) fn look_last(&self, key: &[u8], field: &[u8], seen: Option<i64>) -> LastCount {
         match (self.counts.find(name(key, field, &mut Vec::new())), seen) {
             (None, None) => LastCount { sum: 0, lacks: false, due: None },
@@ -71,17 +71,17 @@ impl Counters {
         }
     }
 
-    /// The names of all, in byte order.
+    /// Returns the names of all, in byte order.
     pub(crate) fn keys(&self) -> Vec<Box<[u8]>> {
         self.records().keys().cloned().collect()
     }
 
-    /// The fields of a record.
+    /// Returns the fields of a record.
     pub(crate) fn fields(&self, key: &[u8]) -> Vec<Box<[u8]>> {
         self.records().get(key).map_or_else(Vec::new, |record| record.fields.iter().cloned().collect())
     }
 
-    /// How many of them are there; `None`: that is not known.
+    /// Returns how many of them are there; `None`: that is not known.
     pub(crate) fn left(&self) -> Option<u64> {
         let records = self.records();
         let (mut left, mut buffer) = (0, Vec::new());
@@ -153,7 +153,7 @@ impl<'a> ThreadCounters<'a> {
         ThreadCounters { all, met: Met::default(), name: Vec::new() }
     }
 
-    /// All of them, as all threads know them.
+    /// Returns all of them, as all threads know them.
     pub(crate) fn all(&self) -> &'a Counters {
         self.all
     }
@@ -162,7 +162,7 @@ impl<'a> ThreadCounters<'a> {
         self.met.find(&self.all.counts, name(key, field, &mut self.name))
     }
 
-    /// Whether it was counted by anybody.
+    /// Returns whether it was counted by anybody.
     pub(crate) fn knows(&mut self, key: &[u8], field: &[u8]) -> bool {
         self.find(key, field).is_some()
     }
@@ -199,7 +199,7 @@ impl<'a> ThreadCounters<'a> {
         self.find(key, field).map_or(CountSince::default(), Count::since)
     }
 
-    /// The sum so far.
+    /// Returns the sum so far.
     pub(crate) fn sum(&mut self, key: &[u8], field: &[u8]) -> i64 {
         self.asks(key, field).sum()
     }

@@ -1,4 +1,4 @@
-//! One key that several clients write ([`Sharing::Shared`](crate::ledger::Sharing)): what may be there, as far as the order of their writes
+//! One key that several clients write ([`Sharing::Shared`](crate::history::Sharing)): what may be there, as far as the order of their writes
 //! can be known. A write takes effect some time between when it is sent and when it is acknowledged. So what was acknowledged before another
 //! was sent is surely replaced once that other is acknowledged, too; and what was written once can be replaced by one compare-and-set.
 
@@ -57,7 +57,7 @@ pub(crate) enum Swapped {
 }
 
 impl Crowd {
-    /// The history of a key that holds this.
+    /// Makes the history of a key that holds this.
     pub(crate) fn from(state: u64) -> Crowd {
         let states = HashMap::from([(state, Made { times: 1, ..Made::default() })]);
         Crowd { moment: 0, states, flying: Vec::new(), settled: 0, left: vec![state] }
@@ -107,7 +107,7 @@ impl Crowd {
         self.settled
     }
 
-    /// Whether any write left this state, or may have.
+    /// Returns whether any write left this state, or may have.
     pub(crate) fn was(&self, state: u64) -> bool {
         self.states.get(&state).is_some_and(|made| made.times > 0)
     }
@@ -116,12 +116,12 @@ impl Crowd {
         self.flying.iter().any(|flying| flying.state == state)
     }
 
-    /// Whether the key may be seen so by a client that asked when it was [`settled`](Crowd::settled) so.
+    /// Returns whether the key may be seen so by a client that asked when it was [`settled`](Crowd::settled) so.
     pub(crate) fn may_be(&self, state: u64, settled: u64) -> bool {
         self.was(state) && (self.states[&state].until >= settled || self.flies(state))
     }
 
-    /// A compare-and-set was acknowledged that replaced this state, and was sent when the key was settled so.
+    /// Returns a compare-and-set was acknowledged that replaced this state, and was sent when the key was settled so.
     pub(crate) fn takes(&mut self, state: u64, settled: u64) -> Swapped {
         if !self.may_be(state, settled) {
             return Swapped::Outdated;
@@ -135,13 +135,13 @@ impl Crowd {
         }
     }
 
-    /// Whether the key may be so when nothing is under way any more.
+    /// Returns whether the key may be so when nothing is under way any more.
     pub(crate) fn may_stay(&self, state: u64) -> bool {
         let remains = self.states.get(&state).is_some_and(|made| made.times > made.taken);
         remains && self.may_be(state, self.settled)
     }
 
-    /// Whether it may be one of several things.
+    /// Returns whether it may be one of several things.
     pub(crate) fn is_unsure(&self) -> bool {
         self.left.len() > 1 || !self.flying.is_empty()
     }

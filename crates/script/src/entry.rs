@@ -5,8 +5,8 @@
 
 use crate::clash::Clash;
 use crate::crowd::{Crowd, Swapped, Way};
+use crate::history::Sharing;
 use crate::kind::{KeyKind, KindCell};
-use crate::ledger::Sharing;
 use crate::shared_map::Keyed;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering, fence};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -28,7 +28,7 @@ impl Claim {
         (u64::from(self.phase) + 1) << 32 | u64::from(self.slot)
     }
 
-    /// The claim of such a number; 0: nobody's.
+    /// Makes the claim of such a number; 0: nobody's.
     pub(crate) fn of(code: u64) -> Option<Claim> {
         (code != 0).then(|| Claim { slot: code as Slot, phase: ((code >> 32) - 1) as u16 })
     }
@@ -80,7 +80,7 @@ pub(crate) enum Plausibility {
 }
 
 impl Plausibility {
-    /// Whether something acknowledged is not to be seen.
+    /// Returns whether something acknowledged is not to be seen.
     pub(crate) fn is_loss(self) -> bool {
         matches!(self, Plausibility::Missing | Plausibility::Stale)
     }
@@ -202,7 +202,7 @@ impl KeyState {
         was_there
     }
 
-    /// A compare-and-set by one of several writers was acknowledged that replaced this: it was sent when the key was settled so.
+    /// Returns a compare-and-set by one of several writers was acknowledged that replaced this: it was sent when the key was settled so.
     pub(crate) fn swaps(&self, before: Fingerprinted, settled: u64) -> Swapped {
         match &mut self.kept().crowd {
             Some(crowd) if !self.is_doubtful() && !self.has_late.load(Ordering::Acquire) => {
@@ -264,7 +264,7 @@ impl KeyState {
         self.withdraw(by, sharing);
     }
 
-    /// Whether nobody knows what is there.
+    /// Returns whether nobody knows what is there.
     pub(crate) fn is_doubtful(&self) -> bool {
         self.doubtful.load(Ordering::Acquire)
     }
@@ -299,7 +299,7 @@ impl KeyState {
         }
     }
 
-    /// Whether it may have been seen so by a client that asked `since`.
+    /// Returns whether it may have been seen so by a client that asked `since`.
     pub(crate) fn judge(&self, by: Claim, since: Since, state: Fingerprinted, sharing: Sharing) -> Plausibility {
         if self.is_doubtful() || self.is_late(code(state)) {
             return Plausibility::Right;
@@ -338,7 +338,7 @@ impl KeyState {
         }
     }
 
-    /// Whether it may be so when nothing is under way any more.
+    /// Returns whether it may be so when nothing is under way any more.
     pub(crate) fn judge_last(&self, state: Fingerprinted, sharing: Sharing) -> Plausibility {
         let (key, state_code) = (self.seen(), code(state));
         if self.is_doubtful() || self.is_late(state_code) {
@@ -352,29 +352,29 @@ impl KeyState {
         if state_code == key.now || key.flying == state_code { Plausibility::Right } else { wrong(&key, state) }
     }
 
-    /// Whether a reader must find it there: nobody but he may have taken it away meanwhile.
+    /// Returns whether a reader must find it there: nobody but he may have taken it away meanwhile.
     pub(crate) fn must_be_there(&self, by: Claim, sharing: Sharing) -> bool {
         let quiet = Claim::of(self.writer.load(Ordering::Relaxed))
             .is_some_and(|writer| writer.phase != by.phase || (writer == by && sharing == Sharing::OneWriter));
         quiet && self.is_there() && !self.is_unsure(sharing)
     }
 
-    /// Whether it holds a value.
+    /// Returns whether it holds a value.
     pub(crate) fn is_there(&self) -> bool {
         self.now.load(Ordering::Acquire) != NOTHING
     }
 
-    /// Bytes of the value.
+    /// Returns the number of bytes of the value.
     pub(crate) fn bytes(&self) -> u64 {
         self.bytes.load(Ordering::Relaxed)
     }
 
-    /// Whether a write of it is under way, where it has one writer.
+    /// Returns whether a write of it is under way, where it has one writer.
     pub(crate) fn flies(&self) -> bool {
         self.flying.load(Ordering::SeqCst) != IDLE
     }
 
-    /// Whether it may hold something else.
+    /// Returns whether it may hold something else.
     pub(crate) fn is_unsure(&self, sharing: Sharing) -> bool {
         self.is_doubtful()
             || self.has_late.load(Ordering::Acquire)

@@ -28,7 +28,7 @@ pub(crate) fn define(lua: &Lua, meta: Table) -> mlua::Result<()> {
     lua.set_named_registry_value(&ALL.to_string_lossy(), all)
 }
 
-/// Whether digits are of a whole number that Lua's numbers may not hold.
+/// Returns whether digits are of a whole number that Lua's numbers may not hold.
 pub(crate) fn is_needed(digits: &[u8]) -> bool {
     let plain = digits.strip_prefix(b"-").unwrap_or(digits);
     if plain.len() < 16 || !plain.iter().all(u8::is_ascii_digit) {
@@ -61,7 +61,7 @@ pub(crate) unsafe fn push(state: *mut ffi::lua_State, digits: &[u8]) {
     }
 }
 
-/// The digits of the value at this place, if it is such a number; they stay while it is on the stack.
+/// Returns the digits of the value at this place, if it is such a number; they stay while it is on the stack.
 ///
 /// # Safety
 /// The state runs this, and its stack has room for two more values.

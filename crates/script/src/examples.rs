@@ -3,9 +3,9 @@
 /// A script to begin with.
 #[derive(Clone, Copy, Debug)]
 pub struct Example {
-    /// Its name, as in `--like NAME`.
+    /// The name of the example, as in `--like NAME`.
     pub name: &'static str,
-    /// Its text.
+    /// The text of the example.
     pub text: &'static str,
 }
 

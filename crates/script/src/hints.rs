@@ -20,7 +20,7 @@ const ELSEWHERE: [(&str, &str); 14] = [
     ("assert", "expect"),
 ];
 
-/// ` Did you mean kv.get?`, or the verbs there are.
+/// Returns ` Did you mean kv.get?`, or the verbs there are.
 pub(crate) fn verb(name: &str) -> String {
     if let Some((_, ours)) = ELSEWHERE.iter().find(|(theirs, _)| *theirs == name.to_lowercase()) {
         return format!(" Did you mean kv.{ours}?");
@@ -32,7 +32,7 @@ pub(crate) fn verb(name: &str) -> String {
     }
 }
 
-/// An error of Lua, with what it comes from where its words do not say.
+/// Returns an error of Lua, with what it comes from where its words do not say.
 pub(crate) fn explain(words: &str) -> String {
     if words.contains("attempt to yield") {
         return format!(

@@ -3,9 +3,9 @@
 //! A script is straight code; each slot runs it as a coroutine that yields operations, so that `kv.get` looks like a call at any number
 //! of clients. kvtrial remembers what the script wrote and checks every reply.
 //!
-//! * `source`, `machine`, `host`, `prelude.lua`: the file, the Lua state, and what scripts find in it.
+//! * `source`, `machine`, `builtins`, `prelude.lua`: the file, the Lua state, and what scripts find in it.
 //! * `coroutine`: resuming a client without a copy; the only place that handles Lua's stack.
-//! * `ledger`, `entry`, `crowd`, `kind`, `counters`, `shared_map`: what was written, and what may be read; kept so that threads do not wait for each other.
+//! * `history`, `entry`, `crowd`, `kind`, `counters`, `shared_map`: what was written, and what may be read; kept so that threads do not wait for each other.
 //! * `clash`: what a script may not do, in words.
 //! * `fates`: what became of writes that failed, and of acknowledged ones.
 //! * `scripted`, `trial`, `worker`, `replies`, `read_back`: the job.
@@ -18,6 +18,7 @@
 //! What never lives here: a store, timing, printing. No other crate knows mlua.
 
 mod ask;
+mod builtins;
 mod clash;
 mod coroutine;
 mod counters;
@@ -27,12 +28,11 @@ mod exact;
 mod examples;
 mod fates;
 mod hints;
-mod host;
+mod history;
 mod json;
 mod json_add;
 mod json_write;
 mod kind;
-mod ledger;
 mod lines;
 mod machine;
 mod pattern;

@@ -48,12 +48,12 @@ impl DataText {
         Ok(text)
     }
 
-    /// Number of lines with something on them.
+    /// Returns the number of lines with something on them.
     pub(crate) fn records(&self) -> usize {
         self.records.as_ref().map_or(self.len(), Vec::len)
     }
 
-    /// The number of the line that is the `record`th, from 1, with something on it; 0: there is none.
+    /// Returns the number of the line that is the `record`th, from 1, with something on it; 0: there is none.
     pub(crate) fn line_of(&self, record: usize) -> usize {
         match &self.records {
             Some(records) => record.checked_sub(1).and_then(|at| records.get(at)).copied().unwrap_or(0),
@@ -67,17 +67,17 @@ impl DataText {
         self.ends.push(self.bytes.len());
     }
 
-    /// Number of lines.
+    /// Returns the number of lines.
     pub(crate) fn len(&self) -> usize {
         self.ends.len()
     }
 
-    /// Bytes of all lines.
+    /// Returns the number of bytes of all lines.
     pub(crate) fn bytes(&self) -> usize {
         self.bytes.len()
     }
 
-    /// A line, by its number from 1.
+    /// Returns a line, by its number from 1.
     pub(crate) fn line(&self, number: usize) -> Option<&[u8]> {
         let at = number.checked_sub(1)?;
         let end = *self.ends.get(at)?;
@@ -86,7 +86,7 @@ impl DataText {
     }
 }
 
-/// The fields of a line of CSV: separated by this byte, quoted where they hold any; `""` within quotes is a quote.
+/// Returns the fields of a line of CSV: separated by this byte, quoted where they hold any; `""` within quotes is a quote.
 ///
 /// # Errors
 /// A quote is not closed.

@@ -1,13 +1,13 @@
 //! A Lua state with what scripts find there, for the clients of one thread in one phase.
 
+use crate::builtins::ScriptHost;
 use crate::clash::Counting;
 use crate::coroutine::{Coroutine, Raised, calls_of, placed};
-use crate::host::ScriptHost;
 use crate::lines::DataText;
 use crate::source::ScriptText;
 use crate::standing::TrialState;
 use crate::watch::LoopWatch;
-use crate::{exact, hints, host, strings, watch};
+use crate::{builtins, exact, hints, strings, watch};
 use job::Params;
 use mlua::{FromLuaMulti, Function, IntoLuaMulti, Lua, LuaOptions, MultiValue, StdLib, Table, ThreadStatus};
 use std::collections::BTreeMap;
@@ -70,12 +70,12 @@ pub(crate) struct Surroundings {
 }
 
 impl Surroundings {
-    /// Whether timed phases last a time that was set, their functions called again and again.
+    /// Returns whether timed phases last a time that was set, their functions called again and again.
     pub(crate) fn lasts(&self) -> bool {
         self.number("seconds") > 0.0
     }
 
-    /// How the script counts.
+    /// Returns how the script counts.
     pub(crate) fn counting(&self) -> Counting {
         match self.source.uses("increment") && !self.capabilities.has(OperationKind::Increment) {
             true => Counting::ByGetAndPut,
@@ -83,7 +83,7 @@ impl Surroundings {
         }
     }
 
-    /// A parameter as a number; 0 where it is none.
+    /// Returns a parameter as a number; 0 where it is none.
     pub(crate) fn number(&self, name: &str) -> f64 {
         self.params.as_ref().and_then(|params| params.get(name)?.parse().ok()).unwrap_or(0.0)
     }
@@ -99,7 +99,7 @@ pub(crate) struct Machine {
 }
 
 impl Machine {
-    /// A machine with the script loaded and nothing run.
+    /// Makes a machine with the script loaded and nothing run.
     ///
     /// # Errors
     /// The script cannot be read as Lua.
@@ -119,7 +119,7 @@ impl Machine {
             .map_or(source.text.as_str(), |rest| rest.find('\n').map_or("", |end| &rest[end..]));
         let chunk =
             lua.load(text).set_name(format!("@{}", source.name)).set_mode(mlua::ChunkMode::Text).into_function()?;
-        let host = host::host(&lua, &known)?;
+        let host = builtins::host(&lua, &known)?;
         strings::replace(&lua, &host)?;
         exact::install(&lua, &host)?;
         exact::define(&lua, lua.load(LIBRARY).set_name("=kvtrial").call(&host)?)?;
@@ -168,7 +168,7 @@ impl Machine {
         })
     }
 
-    /// A client's coroutine in a phase; `None`: it has nothing to do there.
+    /// Returns a client's coroutine in a phase; `None`: it has nothing to do there.
     ///
     /// # Errors
     /// The top level failed.
@@ -218,7 +218,7 @@ impl Machine {
         let _ = self.lua.set_memory_limit(0);
     }
 
-    /// The main state, for the watch.
+    /// Returns the main state, for the watch.
     pub(crate) fn state(&self) -> *mut c_void {
         let mut found = std::ptr::null_mut();
         // SAFETY: the closure only notes the state.

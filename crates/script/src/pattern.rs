@@ -50,12 +50,12 @@ impl<'a, E: FnMut() -> bool> Matcher<'a, E> {
         Matcher { text, pattern, captures: [Capture::Place(0); CAPTURES], level: 0, depth: 0, steps: 0, is_over }
     }
 
-    /// The captures of the last match.
+    /// Returns the captures of the last match.
     pub(crate) fn captures(&self) -> &[Capture] {
         &self.captures[..self.level]
     }
 
-    /// The first match from a place on. Anchored: only there.
+    /// Returns the first match from a place on. Anchored: only there.
     pub(crate) fn find(&mut self, from: usize, anchored: bool) -> Result<MatchPlace, PatternFault> {
         for start in from..=self.text.len() {
             (self.level, self.depth) = (0, 0);
@@ -69,7 +69,7 @@ impl<'a, E: FnMut() -> bool> Matcher<'a, E> {
         Ok(None)
     }
 
-    /// The first place from `from` on where the pattern stands byte by byte.
+    /// Returns the first place from `from` on where the pattern stands byte by byte.
     pub(crate) fn find_plain(&mut self, from: usize) -> Result<MatchPlace, PatternFault> {
         self.level = 0;
         let Some((&first, rest)) = self.pattern.split_first() else { return Ok(Some((from, from))) };

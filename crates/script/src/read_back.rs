@@ -2,7 +2,7 @@
 
 use crate::counters::{Counters, LastCount, name};
 use crate::entry::Plausibility;
-use crate::ledger::Which;
+use crate::history::Which;
 use crate::standing::TrialState;
 use job::{Offence, Step, Worker};
 use jobs::fingerprint::fingerprint;
@@ -19,7 +19,7 @@ pub(crate) enum Item {
 }
 
 impl Item {
-    /// Everything that was ever written, also what was deleted since.
+    /// Returns everything that was ever written, also what was deleted since.
     pub(crate) fn all(standing: &TrialState) -> Vec<Item> {
         let values = standing.ledger.keys(Which::Ever).into_iter().map(Item::Value);
         let counters = standing.counters.keys().into_iter().map(Item::Counter);
@@ -128,7 +128,7 @@ impl ScriptReadBack<'_> {
     }
 }
 
-/// A value in few words.
+/// Returns a value in few words.
 pub(crate) fn shown(value: Option<&[u8]>) -> String {
     match value {
         None => "nothing".into(),

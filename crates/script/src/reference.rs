@@ -3,11 +3,11 @@
 /// A function scripts have.
 #[derive(Clone, Copy, Debug)]
 pub struct Verb {
-    /// How it is called.
+    /// The call, with its arguments.
     pub call: &'static str,
-    /// What it gives.
+    /// The result of the call.
     pub gives: &'static str,
-    /// What it does, in a sentence.
+    /// A sentence on what the call does.
     pub does: &'static str,
 }
 
@@ -66,7 +66,7 @@ pub const VERBS: &[Verb] = &[
     verb(
         "kv.expect(truth, why)",
         "truth",
-        "What must be true of the store's answers. A false one voids the trial, with these words.",
+        "Demands that something is true of the store's answers. If it is false the trial is void, with these words.",
     ),
     verb(
         "kv.say(...)",
@@ -109,7 +109,7 @@ pub const VERBS: &[Verb] = &[
     ),
 ];
 
-/// The reference in Markdown.
+/// Returns the reference in Markdown.
 pub fn markdown() -> String {
     let mut text = String::from("| call | gives | |\n|---|---|---|\n");
     for Verb { call, gives, does } in VERBS {

@@ -17,12 +17,12 @@ pub(crate) struct KnownScript {
 
 static KNOWN: Mutex<Vec<Arc<KnownScript>>> = Mutex::new(Vec::new());
 
-/// Whether a job of this name is a script.
+/// Returns whether a job of this name is a script.
 pub fn is_script(name: &str) -> bool {
     Path::new(name).extension().is_some_and(|ending| ending.eq_ignore_ascii_case("lua"))
 }
 
-/// The job of that name: one that is compiled in, or the script in that file. `None`: there is none.
+/// Returns the job of that name: one that is compiled in, or the script in that file. `None`: there is none.
 ///
 /// # Errors
 /// The script cannot be read, or its top level fails: with file and line.
@@ -34,12 +34,12 @@ pub fn find(name: &str) -> Result<Option<&'static JobInfo>, JobError> {
     }
 }
 
-/// The name by which another process finds a job: that of a script's file is where it is.
+/// Returns the name by which another process finds a job: that of a script's file is where it is.
 pub fn address(info: &JobInfo) -> String {
     known(info.name).map_or_else(|| info.name.to_owned(), |known| known.source.path.display().to_string())
 }
 
-/// Settings with which a script that is repeated many times is repeated a few.
+/// Returns settings with which a script that is repeated many times is repeated a few.
 pub fn short(info: &JobInfo) -> Vec<(String, String)> {
     match known(info.name) {
         Some(known) if known.survey.bench => vec![("units".into(), "100".into())],
@@ -47,7 +47,7 @@ pub fn short(info: &JobInfo) -> Vec<(String, String)> {
     }
 }
 
-/// The script behind a job.
+/// Returns the script behind a job.
 pub(crate) fn known(name: &str) -> Option<Arc<KnownScript>> {
     let all = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
     all.iter().rev().find(|known| known.info.name == name).cloned()

@@ -1,6 +1,6 @@
 //! Which keys a script uses: it is run without a store, on what it wrote itself, before a store of the user's is touched.
 
-use crate::ledger::Sharing;
+use crate::history::Sharing;
 use crate::machine::{Surroundings, Survey};
 use crate::trial::ScriptTrial;
 use job::{Step, Trial, Worker};
@@ -12,17 +12,17 @@ const MOST: u64 = 5_000_000;
 /// Operations of one client after which a rehearsal is left that asks for no keys.
 const COUNTED: u64 = 200_000;
 
-/// The keys, as far as the script comes.
+/// Returns the keys, as far as the script comes.
 pub(crate) fn keys(surroundings: &Surroundings, survey: &Survey, sharing: Sharing, slots: u32) -> Vec<Box<[u8]>> {
     rehearsed(surroundings, survey, sharing, slots, MOST).written()
 }
 
-/// Why counters of this store are too small for what one client counts, if they are.
+/// Returns why counters of this store are too small for what one client counts, if they are.
 pub(crate) fn out_of_range(surroundings: &Surroundings, survey: &Survey, sharing: Sharing) -> Option<String> {
     rehearsed(surroundings, survey, sharing, 1, COUNTED).out_of_range()
 }
 
-/// Operations of the first unit of one client in the first timed phase, as far as the script comes; `None`: it has none.
+/// Returns the number of operations of the first unit of one client in the first timed phase, as far as the script comes; `None`: it has none.
 pub(crate) fn unit_operations(surroundings: &Surroundings, survey: &Survey, sharing: Sharing) -> Option<u64> {
     let trial = trial(surroundings, survey, sharing, 1);
     for (number, phase) in trial.phases().iter().enumerate() {

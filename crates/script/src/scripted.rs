@@ -1,7 +1,7 @@
 //! The job a script is.
 
 use crate::coroutine::Raised;
-use crate::ledger::Sharing;
+use crate::history::Sharing;
 use crate::machine::{Declared, Machine, Surroundings, Survey, Texts};
 use crate::registry::{self, KnownScript};
 use crate::rehearsal;
@@ -17,7 +17,7 @@ const UNITS: &str = "20000";
 /// The most of anything kvtrial sets: 30 years of seconds.
 const MOST: f64 = 1e9;
 
-/// Parameters kvtrial gives every script.
+/// Returns the parameters that kvtrial gives every script.
 pub(crate) fn own_params(survey: &Survey) -> Vec<Declared> {
     let own = |name: &str, default: &str, help: &str| Declared {
         name: name.into(),
@@ -47,7 +47,7 @@ pub(crate) fn own_params(survey: &Survey) -> Vec<Declared> {
     params
 }
 
-/// A script that cannot be used: its error, with the calls that led to it.
+/// Returns a script that cannot be used: its error, with the calls that led to it.
 pub(crate) fn refused(raised: &Raised) -> JobError {
     let mut words = raised.words.clone();
     for call in &raised.calls {
@@ -56,7 +56,7 @@ pub(crate) fn refused(raised: &Raised) -> JobError {
     JobError(words)
 }
 
-/// A value as JSON: as it is where it is JSON, else as text.
+/// Returns a value as JSON: as it is where it is JSON, else as text.
 pub(crate) fn render(_: &[u8], value: &[u8]) -> Result<String, String> {
     let json: serde_json::Value = match serde_json::from_slice(value) {
         Ok(json) => json,

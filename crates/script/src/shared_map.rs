@@ -11,9 +11,9 @@ const SHARDS: usize = 64;
 
 /// What is kept under a key, and says under which.
 pub(crate) trait Keyed {
-    /// A new one.
+    /// Returns a new one.
     fn named(key: &[u8]) -> Self;
-    /// Its key.
+    /// Returns the key.
     fn key(&self) -> &[u8];
 }
 

@@ -17,7 +17,7 @@ pub(crate) struct ScriptText {
     pub(crate) verbs: BTreeSet<String>,
 }
 
-/// More is no script.
+/// A larger file is not a script.
 const MOST_BYTES: u64 = 16 << 20;
 
 impl ScriptText {
@@ -27,7 +27,7 @@ impl ScriptText {
         let facts = std::fs::metadata(path)
             .map_err(|error| trouble(format!("{error}. 'kvtrial new NAME' writes a first script")))?;
         if facts.is_dir() || facts.len() > MOST_BYTES {
-            return Err(trouble("this is no script; name a file of Lua".into()));
+            return Err(trouble("this is not a script; name a Lua file".into()));
         }
         let bytes = std::fs::read(path).map_err(|error| trouble(error.to_string()))?;
         let digest = data::digest::of_bytes(&bytes);
@@ -46,7 +46,7 @@ impl ScriptText {
         comment.filter(|words| !words.is_empty() && !words.starts_with("[[")).unwrap_or("a script").to_owned()
     }
 
-    /// Whether it names this verb.
+    /// Returns whether it names this verb.
     pub(crate) fn uses(&self, verb: &str) -> bool {
         self.verbs.contains(verb)
     }

@@ -4,8 +4,8 @@ use crate::clash::Clash;
 use crate::counters::{CountSince, Counters, ThreadCounters};
 use crate::entry::{Claim, Since};
 use crate::fates::Fates;
+use crate::history::{Scans, Sharing, ThreadLedger, ValueMemory, WriteLedger};
 use crate::kind::KeyKind;
-use crate::ledger::{Scans, Sharing, ThreadLedger, ValueMemory, WriteLedger};
 use crate::watch::LoopWatch;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
@@ -134,7 +134,7 @@ impl TrialState {
         self.faults.store(true, Ordering::Relaxed);
     }
 
-    /// Whether they do.
+    /// Returns whether they do.
     pub(crate) fn expects_faults(&self) -> bool {
         self.faults.load(Ordering::Relaxed)
     }
@@ -145,7 +145,7 @@ impl TrialState {
         self.gave_up.store(true, Ordering::Relaxed);
     }
 
-    /// Whether any did.
+    /// Returns whether any did.
     pub(crate) fn has_given_up(&self) -> bool {
         self.gave_up.load(Ordering::Relaxed)
     }
@@ -159,7 +159,7 @@ impl TrialState {
         self.fail(ReasonKind::ScriptFailed, words);
     }
 
-    /// Why counters of the store are too small for the script, if they are.
+    /// Returns why counters of the store are too small for the script, if they are.
     pub(crate) fn out_of_range(&self) -> Option<String> {
         self.out_of_range.get().cloned()
     }
@@ -172,7 +172,7 @@ impl TrialState {
         self.failed.store(true, Ordering::Relaxed);
     }
 
-    /// Whether the script failed.
+    /// Returns whether the script failed.
     #[inline]
     pub(crate) fn has_failed(&self) -> bool {
         self.failed.load(Ordering::Relaxed)
@@ -188,7 +188,7 @@ impl TrialState {
         self.said.lock().unwrap_or_else(PoisonError::into_inner).push(line.to_vec());
     }
 
-    /// All lines of the answer.
+    /// Returns all lines of the answer.
     pub(crate) fn said(&self) -> Vec<Vec<u8>> {
         self.said.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }

@@ -1,6 +1,6 @@
 //! One execution of a script.
 
-use crate::ledger::{Scans, Sharing, ValueMemory, Which};
+use crate::history::{Scans, Sharing, ValueMemory, Which};
 use crate::machine::{Surroundings, Survey};
 use crate::read_back::{Item, ScriptReadBack};
 use crate::rehearsal;
@@ -73,12 +73,12 @@ impl ScriptTrial {
 }
 
 impl ScriptTrial {
-    /// Why counters of the store are too small for the script, if they are.
+    /// Returns why counters of the store are too small for the script, if they are.
     pub(crate) fn out_of_range(&self) -> Option<String> {
         self.standing.out_of_range()
     }
 
-    /// Every key that was written, counters among them.
+    /// Returns every key that was written, counters among them.
     pub(crate) fn written(&self) -> Vec<Box<[u8]>> {
         let mut keys = self.standing.ledger.keys(Which::Ever);
         keys.extend(self.standing.counters.keys());

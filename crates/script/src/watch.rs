@@ -65,7 +65,7 @@ impl LoopWatch {
         self.shared.pulses.lock().unwrap_or_else(PoisonError::into_inner).deadline = Some(deadline);
     }
 
-    /// How long that is.
+    /// Returns how long that is.
     pub(crate) fn deadline(&self) -> Duration {
         self.shared.pulses.lock().unwrap_or_else(PoisonError::into_inner).deadline.unwrap_or(DEADLINE)
     }
@@ -135,7 +135,7 @@ fn end(state: *mut c_void) {
     }
 }
 
-/// Whether a state is to end: for functions within which no instruction is executed.
+/// Returns whether a state is to end: for functions within which no instruction is executed.
 pub(crate) fn is_to_end(state: *mut c_void) -> bool {
     // SAFETY: called by the thread the state belongs to; it reads one number.
     unsafe { ffi::lua_gethookcount(state.cast()) == AT_ONCE }

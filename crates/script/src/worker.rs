@@ -90,7 +90,7 @@ pub(crate) struct ScriptWorker<'a> {
 }
 
 impl<'a> ScriptWorker<'a> {
-    /// The clients of these slots, each with its script run down to its functions.
+    /// Makes the clients of these slots, each with its script run down to its functions.
     pub(crate) fn new(
         surroundings: &Surroundings,
         standing: &'a Arc<TrialState>,

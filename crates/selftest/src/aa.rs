@@ -23,7 +23,7 @@ const LEVEL: f64 = 0.95;
 /// Time of a trial's operations. Short, so that hundreds of pairs take minutes; starting a server takes longer.
 const TRIAL_S: f64 = 0.03;
 
-/// What is compared.
+/// The pairs to compare.
 pub struct Pairs {
     /// The store's adapter.
     pub info: &'static StoreInfo,
@@ -33,13 +33,13 @@ pub struct Pairs {
     pub pairs: u32,
     /// Trials of each store in a pair.
     pub repeats: u32,
-    /// How much slower the slower one is made, e.g. 0.05.
+    /// How much slower the slower store is made, e.g. 0.05.
     pub slowdown: f64,
-    /// Where private directories are made.
+    /// The directory below which private directories are made.
     pub base: PathBuf,
     /// Seed of orders and keys; each pair has its own from it.
     pub seed: u64,
-    /// Where trials are carried out.
+    /// The process in which trials are carried out.
     pub execution: Execution,
 }
 
@@ -192,7 +192,7 @@ impl Pairs {
             name: format!("power {}", self.spec),
             passed: found || told,
             claim: format!(
-                "{} slowed down by {slowdown} % is found in 90 of 100 pairs at {} trials each, or the repeats it takes are said",
+                "{} slowed down by {slowdown} % is found in 90 of 100 pairs at {} trials each, or the number of repeats it takes is stated",
                 self.spec, self.repeats
             ),
             measured: rate.map(|rate| rate.value),

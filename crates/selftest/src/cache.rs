@@ -10,7 +10,7 @@ use study::Selftest;
 
 const FILE: &str = "selftest.json";
 
-/// What a result holds for: one build of kvtrial on one machine.
+/// The identity that a result holds for: one build of kvtrial on one machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Identity {
     build: String,
@@ -18,7 +18,8 @@ pub struct Identity {
 }
 
 impl Identity {
-    /// Of this process: the version, size and date of its program; the machine's processor, number of processors and kernel.
+    /// Makes the identity of this process: the version, size and date of its program; the machine's processor, number of processors and
+    /// kernel.
     pub fn here(version: &str) -> Identity {
         let program = std::env::current_exe().and_then(fs::metadata);
         let built = program.map_or_else(
@@ -35,12 +36,12 @@ impl Identity {
         }
     }
 
-    /// The machine: what crashes show holds for it alone.
+    /// Returns the machine: what crashes show holds for it alone.
     pub fn machine(&self) -> &str {
         &self.machine
     }
 
-    /// An empty result of this identity, made now.
+    /// Returns an empty result of this identity, made now.
     pub(crate) fn result(&self, scope: &str) -> Selftest {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
         Selftest {
@@ -53,7 +54,7 @@ impl Identity {
     }
 }
 
-/// A file of kvtrial's below the user's cache directory.
+/// Returns a file of kvtrial's below the user's cache directory.
 pub(crate) fn path(name: &str) -> Option<PathBuf> {
     let set = |name| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     // A relative XDG_CACHE_HOME is to be ignored (XDG Base Directory Specification).
@@ -62,7 +63,7 @@ pub(crate) fn path(name: &str) -> Option<PathBuf> {
     Some(cache.join("kvtrial").join(name))
 }
 
-/// The latest result of this identity, if there is one.
+/// Returns the latest result of this identity, if there is one.
 pub fn recall(identity: &Identity) -> Option<Selftest> {
     recall_from(&path(FILE)?, identity)
 }

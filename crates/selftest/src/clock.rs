@@ -29,7 +29,7 @@ pub(crate) fn tests() -> [Test; 3] {
         },
         Test {
             name: "clock_cost",
-            claim: "a look at the clock takes less than 200 ns",
+            claim: "reading the clock takes less than 200 ns",
             unit: "ns",
             bound: Tolerance::at_most(200.0),
             scope: Scope::Quick,

@@ -21,13 +21,13 @@ const SHORT: Duration = Duration::from_millis(4);
 
 /// Crashes of the proof stores.
 pub struct CrashProofs<'a> {
-    /// Where private directories are made.
+    /// The directory below which private directories are made.
     pub base: &'a Path,
     /// Seed of what is written and of the moments.
     pub seed: u64,
     /// Kills of the store without a fault.
     pub honest_kills: u32,
-    /// In which processes: a kill needs some that are not this one.
+    /// The process of the writers: a kill needs one that is not this one.
     pub execution: &'a Execution,
 }
 

@@ -53,7 +53,7 @@ pub(crate) fn tests() -> Vec<Test> {
     ]
 }
 
-/// One trial of ycsb on a store that tells this lie once.
+/// Makes one trial of ycsb on a store that tells this lie once.
 fn trial(lie: Lie, stop: &AtomicBool) -> Result<TrialRecord, String> {
     let mut spec = Spec::private(LIAR.name);
     spec.options.insert("lie".into(), lie.name().into());

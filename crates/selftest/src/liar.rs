@@ -32,7 +32,7 @@ impl Lie {
     pub(crate) const ALL: [Lie; 7] =
         [Lie::None, Lie::WrongValue, Lie::OtherKey, Lie::LostWrite, Lie::Missing, Lie::Refused, Lie::Silence];
 
-    /// The value of the option `lie`.
+    /// Returns the value of the option `lie`.
     pub(crate) fn name(self) -> &'static str {
         NAMES[self as usize]
     }

@@ -30,7 +30,7 @@ pub(crate) fn tests() -> [Test; 5] {
         Test {
             name: "arrivals",
             claim: "random arrivals that 16 threads send are one Poisson process: their counts vary as much as their mean",
-            unit: "variance of the operations per 20 ms, of their mean",
+            unit: "variance of the operations per 20 ms, as a multiple of their mean",
             bound: Tolerance::between(0.6, 1.5),
             scope: Scope::Full,
             attempts: 3,

@@ -21,11 +21,11 @@ pub struct StartedLevel {
     pub store: String,
     /// The level.
     pub level: Option<Durability>,
-    /// What was really started.
+    /// The product that was really started.
     pub product: String,
-    /// Its version.
+    /// The version of the product.
     pub store_version: String,
-    /// Its effective configuration.
+    /// The effective configuration of the product.
     pub store_config: BTreeMap<String, String>,
 }
 
@@ -38,7 +38,7 @@ pub struct ShownLevel {
     /// The level.
     #[serde(flatten)]
     pub started: StartedLevel,
-    /// What was shown of it.
+    /// The result of the crashes.
     pub shown: ShownPromise,
 }
 
@@ -47,7 +47,7 @@ pub struct ShownLevel {
 pub struct ShownLevels(Vec<ShownLevel>);
 
 impl ShownLevels {
-    /// What was shown on this machine, and what came with the build.
+    /// Returns the results of crashes on this machine, and those that came with the build.
     pub fn known(identity: &Identity) -> ShownLevels {
         let mut levels = path(FILE).map(|path| read(&path)).unwrap_or_default();
         levels.retain(|level| level.machine == identity.machine());
@@ -57,12 +57,12 @@ impl ShownLevels {
         ShownLevels(levels)
     }
 
-    /// What was shown of this level with this version and these settings; here before elsewhere.
+    /// Returns the result for this level with this version and these settings; this machine's before others.
     pub fn of(&self, started: &StartedLevel) -> Option<&ShownPromise> {
         self.0.iter().find(|level| level.started == *started).map(|level| &level.shown)
     }
 
-    /// The latest that was shown of a level of a store, whatever its version and settings; here before elsewhere.
+    /// Returns the latest that was shown of a level of a store, whatever its version and settings; here before elsewhere.
     pub fn latest(&self, store: &str, level: Durability) -> Option<&ShownLevel> {
         let of = |it: &&ShownLevel| it.started.store == store && it.started.level == Some(level);
         let is_here = |it: &&ShownLevel| it.shown.place == ShownWhere::Here;

@@ -24,7 +24,7 @@ pub(crate) struct SmallStudy<'a> {
 }
 
 impl SmallStudy<'_> {
-    /// The trials of each store, in the order they ran; `None` when `stop` was set meanwhile.
+    /// Returns the trials of each store, in the order they ran; `None` when `stop` was set meanwhile.
     pub(crate) fn run(&self, stop: &AtomicBool) -> Result<Option<Vec<Vec<TrialRecord>>>, String> {
         let job = &jobs::ycsb::JOB;
         let set: Vec<(String, String)> = self.set.iter().map(|(name, value)| ((*name).into(), value.clone())).collect();

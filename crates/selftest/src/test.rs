@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 use study::{Proof, Tolerance};
 
-/// How much is proved.
+/// The number of proofs to make.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scope {
     /// What takes about a second in all.
@@ -14,7 +14,7 @@ pub enum Scope {
 }
 
 impl Scope {
-    /// The word in results.
+    /// Returns the word in results.
     pub fn name(self) -> &'static str {
         match self {
             Scope::Quick => "quick",

@@ -2,7 +2,7 @@
 
 use crate::order::sorted;
 
-/// The autocorrelation at `lag`: the covariance of values so far apart over the variance, -1 to 1. Positive at small lags means
+/// Returns the autocorrelation at `lag`: the covariance of values so far apart over the variance, -1 to 1. Positive at small lags means
 /// drift: neighbours are alike, and the numbers are worth fewer than their count.
 ///
 /// Method: the usual estimator (Box & Jenkins, *Time Series Analysis*, 1970), divided by n at every lag, as R's `acf`.
@@ -18,7 +18,7 @@ pub fn autocorrelation(values: &[f64], lag: usize) -> Option<f64> {
     Centred::of(values)?.correlation(lag)
 }
 
-/// How many independent values would tell the mean as well as these: n for independent ones, fewer when neighbours are alike.
+/// Returns how many independent values would give the mean as precisely as these: n for independent ones, fewer when neighbours are alike.
 ///
 /// Method: n / (1 + 2 Σ ρ(k)), summed as far as sums of two neighbouring autocorrelations stay positive and do not rise:
 /// the initial monotone sequence of Geyer, *Practical Markov Chain Monte Carlo*, Statist. Sci. 7 (1992). For an autoregression

@@ -4,7 +4,7 @@ use crate::distribution::{DiscreteDistribution, acceleration};
 use crate::interval::{Estimate, reachable_level};
 use crate::random::Random;
 
-/// How to resample.
+/// The plan of a bootstrap: level, resamples, seed.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Bootstrap {
     /// Coverage wanted, e.g. 0.95.
@@ -23,7 +23,7 @@ impl Default for Bootstrap {
 }
 
 impl Bootstrap {
-    /// A statistic of the samples with its BCa interval (Efron 1987; acceleration from the jackknife).
+    /// Returns a statistic of the samples with its BCa interval (Efron 1987; acceleration from the jackknife).
     ///
     /// For the median use [`median_interval`](crate::median_interval), which needs no resampling and treats small samples better.
     /// With one sample there is no interval; the level claimed is never above what n samples can give, 1 − 2^(1−n). Returns
@@ -49,7 +49,7 @@ impl Bootstrap {
         Some(Estimate { value, low, high, level: self.level.min(reachable_level(n)), n })
     }
 
-    /// A statistic of two independent groups with its BCa interval; each group is resampled by itself.
+    /// Returns a statistic of two independent groups with its BCa interval; each group is resampled by itself.
     ///
     /// Same rules as [`Bootstrap::interval`]; `n` of the result is the size of the smaller group, and with a group of one there
     /// is no interval. Cost: `resamples + n + m` calls of the statistic.
@@ -83,7 +83,7 @@ impl Bootstrap {
             && samples.iter().all(|sample| sample.is_finite())
     }
 
-    /// The interval of a statistic whose resampled distribution is known. `None` when a number is not finite.
+    /// Returns the interval of a statistic whose resampled distribution is known. `None` when a number is not finite.
     pub(crate) fn estimate(
         &self,
         all: DiscreteDistribution,

@@ -3,13 +3,13 @@
 use crate::median;
 use std::collections::BinaryHeap;
 
-/// How change points are looked for.
+/// The plan of a search for change points.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ChangePlan {
     /// Fewest points between two changes. Less than half of that is never a level, only outliers.
     pub least_length: usize,
-    /// What a change must gain, in units of ln n; larger finds fewer. With the default noise alone shows a change in less than
-    /// 5 of 100 curves (`tests/changes.rs`).
+    /// The gain a change must bring, in units of ln n; a larger value finds fewer changes. With the default noise alone shows a change in
+    /// less than 5 of 100 curves (`tests/changes.rs`).
     pub penalty: f64,
 }
 
@@ -31,8 +31,8 @@ pub struct ChangePoint {
     pub after: f64,
 }
 
-/// The places where the values' level changes, in order; empty when there are none, fewer than two times `least_length` values,
-/// or one is not finite.
+/// Returns the places where the values' level changes, in order; empty when there are none, fewer than two times `least_length` values, or
+/// one is not finite.
 ///
 /// Method: the cheapest of all ways to cut the curve, by PELT (Killick, Fearnhead & Eckley, *Optimal Detection of Changepoints
 /// with a Linear Computational Cost*, JASA 107, 2012). The cost of a piece is the sum of its values' distances from its median,

@@ -14,7 +14,7 @@ pub const MOST_REPEATS: usize = 1000;
 pub struct Detection {
     /// A difference counts as found when its p-value is below this. Of `k` comparisons corrected together, `0.05 / k`.
     pub alpha: f64,
-    /// How often the difference is to be found.
+    /// The share of studies in which the difference is to be found.
     pub power: f64,
     /// Simulated studies; the power is known to about 1 part in the square root of it.
     pub draws: usize,
@@ -32,7 +32,7 @@ impl Default for Detection {
 /// The smallest difference a comparison would have found.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Detectable {
-    /// One group this many times the other; at least 1.
+    /// One group is this many times the other; at least 1.
     Ratio(f64),
     /// None, however large: of these few trials the spread is not known.
     Nothing {
@@ -57,8 +57,8 @@ impl fmt::Display for Detectable {
     }
 }
 
-/// The least number of trials in each of two equal groups with which the exact rank or permutation test can give a p-value
-/// below `alpha`: complete separation has p = 2 / C(2n, n). 4 for 0.05; 3 against 3 never come below 0.1.
+/// Returns the least number of trials in each of two equal groups with which the exact rank or permutation test can give a p-value below
+/// `alpha`: complete separation has p = 2 / C(2n, n). 4 for 0.05; 3 against 3 never come below 0.1.
 ///
 /// ```
 /// assert_eq!(stats::least_repeats(0.05), 4);
@@ -76,8 +76,8 @@ pub fn least_repeats(alpha: f64) -> usize {
 }
 
 impl Detection {
-    /// The smallest ratio between two groups that [`separations`](crate::separations) would find, given as many trials as these and
-    /// their spread.
+    /// Returns the smallest ratio between two groups that [`separations`](crate::separations) would find, given as many trials as these
+    /// and their spread.
     ///
     /// Method: the study is repeated in simulation. Noise is drawn from the trials' own, logarithms less the median of their
     /// group (so the difference that is there does not count as noise), pooled and smoothed with Silverman's bandwidth (Silverman
@@ -113,8 +113,8 @@ impl Detection {
         Some(Detectable::Ratio(shift.max(0.0).exp()))
     }
 
-    /// Trials each group needs so that a true ratio (1.05 or 1 / 1.05: 5 %) is found as surely as asked, given the spread of
-    /// these trials. Never below [`FEWEST_TRIALS`].
+    /// Returns how many trials each group needs so that a true ratio (1.05 or 1 / 1.05: 5 %) is found as surely as asked, given the spread of these
+    /// trials. Never below [`FEWEST_TRIALS`].
     ///
     /// Method and invariants as [`Detection::smallest`]. Cost: a simulation for each of about 15 numbers of trials; 10 to 500 ms.
     ///

@@ -22,7 +22,7 @@ impl DiscreteDistribution {
         DiscreteDistribution { atoms }
     }
 
-    /// Whether every value is a number.
+    /// Returns whether every value is a number.
     pub(crate) fn is_finite(&self) -> bool {
         self.atoms.iter().all(|atom| atom.0.is_finite())
     }
@@ -39,7 +39,7 @@ impl DiscreteDistribution {
         self.atoms[self.atoms.len() - 1].0
     }
 
-    /// The bias-corrected and accelerated interval: Efron, *Better Bootstrap Confidence Intervals*, JASA 82 (1987). Ties with the
+    /// Returns the bias-corrected and accelerated interval: Efron, *Better Bootstrap Confidence Intervals*, JASA 82 (1987). Ties with the
     /// estimate count half, as they must for a statistic as lumpy as a median.
     pub(crate) fn bca(&self, estimate: f64, acceleration: f64, level: f64) -> (f64, f64) {
         let below: f64 = self.atoms.iter().filter(|atom| atom.0 < estimate).map(|atom| atom.1).sum();
@@ -53,7 +53,7 @@ impl DiscreteDistribution {
     }
 }
 
-/// The acceleration of BCa from leave-one-out values (Efron 1987, equation 6.6): a sixth of their skewness.
+/// Returns the acceleration of BCa from leave-one-out values (Efron 1987, equation 6.6): a sixth of their skewness.
 pub(crate) fn acceleration(leave_one_out: &[f64]) -> f64 {
     let mean = leave_one_out.iter().sum::<f64>() / leave_one_out.len() as f64;
     let (squares, cubes) = leave_one_out.iter().fold((0.0, 0.0), |(squares, cubes), value| {

@@ -19,19 +19,19 @@ pub struct Estimate {
 }
 
 impl Estimate {
-    /// A value without an interval.
+    /// Returns a value without an interval.
     pub(crate) fn bare(value: f64, n: usize) -> Estimate {
         Estimate { value, low: value, high: value, level: 0.0, n }
     }
 }
 
-/// The highest coverage any interval with its ends among `n` samples can have for a median: 1 − 2^(1−n), the chance that not
-/// all samples lie on one side of it.
+/// Returns the highest coverage any interval with its ends among `n` samples can have for a median: 1 − 2^(1−n), the chance that not all
+/// samples lie on one side of it.
 pub(crate) fn reachable_level(n: usize) -> f64 {
     1.0 - 0.5f64.powi(n.saturating_sub(1).min(1000) as i32)
 }
 
-/// The median and its distribution-free interval; `level` is the coverage wanted, e.g. 0.95.
+/// Returns the median and its distribution-free interval; `level` is the coverage wanted, e.g. 0.95.
 ///
 /// Method: Hettmansperger & Sheather, *Confidence Intervals Based on Interpolated Order Statistics*, Statist. Probab. Lett. 4 (1986).
 /// The interval from the k-th smallest to the k-th largest sample covers the median as often as a binomial variable says, whatever

@@ -5,7 +5,7 @@ use crate::order::halfway;
 /// What is less likely than this is left out: all of it together is far below what 10,000 draws could show.
 const NEGLIGIBLE: f64 = 1e-15;
 
-/// Every value the median of a resample can have, with its probability, in ascending order of the samples they are made of. Values
+/// Returns every value the median of a resample can have, with its probability, in ascending order of the samples they are made of. Values
 /// may repeat.
 ///
 /// Method: of n draws with replacement from sorted samples, those at most the i-th sample are binomial (n, i / n). Odd n: the
@@ -47,7 +47,7 @@ pub(crate) fn resampled_medians(sorted: &[f64]) -> Vec<(f64, f64)> {
     atoms
 }
 
-/// The median of each group of all samples but one.
+/// Returns the median of each group of all samples but one.
 pub(crate) fn medians_without_one(sorted: &[f64]) -> Vec<f64> {
     let rest = sorted.len() - 1;
     let without = |left_out: usize| {

@@ -1,6 +1,6 @@
 //! Order statistics.
 
-/// The samples in ascending order, or `None` when there are none or one is not a finite number.
+/// Returns the samples in ascending order, or `None` when there are none or one is not a finite number.
 pub(crate) fn sorted(samples: &[f64]) -> Option<Vec<f64>> {
     if samples.is_empty() || samples.iter().any(|value| !value.is_finite()) {
         return None;
@@ -10,8 +10,8 @@ pub(crate) fn sorted(samples: &[f64]) -> Option<Vec<f64>> {
     Some(sorted)
 }
 
-/// The quantile of sorted, non-empty samples: linear interpolation between order statistics, type 7 of Hyndman & Fan,
-/// *Sample Quantiles in Statistical Packages*, The American Statistician 50 (1996), the default of R and NumPy.
+/// Returns the quantile of sorted, non-empty samples: linear interpolation between order statistics, type 7 of Hyndman & Fan, *Sample
+/// Quantiles in Statistical Packages*, The American Statistician 50 (1996), the default of R and NumPy.
 pub(crate) fn quantile_of_sorted(sorted: &[f64], probability: f64) -> f64 {
     let position = probability.clamp(0.0, 1.0) * (sorted.len() - 1) as f64;
     let below = position.floor() as usize;
@@ -19,7 +19,7 @@ pub(crate) fn quantile_of_sorted(sorted: &[f64], probability: f64) -> f64 {
     sorted[below] + (position - below as f64) * (sorted[above] - sorted[below])
 }
 
-/// The median of sorted, non-empty samples: the middle one, or halfway between the two middle ones.
+/// Returns the median of sorted, non-empty samples: the middle one, or halfway between the two middle ones.
 pub(crate) fn median_of_sorted(sorted: &[f64]) -> f64 {
     let middle = sorted.len() / 2;
     if sorted.len() % 2 == 1 { sorted[middle] } else { halfway(sorted[middle - 1], sorted[middle]) }
@@ -30,7 +30,7 @@ pub(crate) fn halfway(low: f64, high: f64) -> f64 {
     low + (high - low) / 2.0
 }
 
-/// The median: half of the samples are at most this, half at least. `None` without samples or with one that is not finite.
+/// Returns the median: half of the samples are at most this, half at least. `None` without samples or with one that is not finite.
 ///
 /// Invariant: lies between the smallest and the largest sample. Cost: one sort, O(n log n).
 ///
@@ -43,8 +43,8 @@ pub fn median(samples: &[f64]) -> Option<f64> {
     sorted(samples).map(|sorted| median_of_sorted(&sorted))
 }
 
-/// The quantile at `probability` (0 to 1, clamped): linear interpolation between order statistics (type 7 of Hyndman & Fan
-/// 1996, as R and NumPy do by default). `None` without samples or with one that is not finite.
+/// Returns the quantile at `probability` (0 to 1, clamped): linear interpolation between order statistics (type 7 of Hyndman & Fan 1996,
+/// as R and NumPy do by default). `None` without samples or with one that is not finite.
 ///
 /// Invariant: non-decreasing in `probability`; 0 gives the minimum and 1 the maximum. Cost: one sort, O(n log n).
 ///

@@ -5,9 +5,9 @@ use crate::median;
 /// Scores beyond this, either way, are called outliers (Iglewicz & Hoaglin).
 pub const OUTLIER_SCORE: f64 = 3.5;
 
-/// How far each sample lies from the median, in robust standard deviations, signed: Iglewicz & Hoaglin, *How to Detect and Handle
-/// Outliers* (ASQC 1993): 0.6745 (x − median) / MAD; when more than half of the samples are equal and so the MAD is 0, the mean
-/// absolute deviation takes its place with its own factor, 1.253314.
+/// Returns how far each sample lies from the median, in robust standard deviations, signed: Iglewicz & Hoaglin, *How to Detect and Handle
+/// Outliers* (ASQC 1993): 0.6745 (x − median) / MAD; when more than half of the samples are equal and so the MAD is 0, the mean absolute
+/// deviation takes its place with its own factor, 1.253314.
 ///
 /// An outlier is named, never dropped: it happened. All scores are 0 when all samples are equal. Empty when there are no samples
 /// or one is not finite. Invariant: does not change when all samples are shifted or scaled by a positive factor. Cost: two sorts.

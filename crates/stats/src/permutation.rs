@@ -5,7 +5,7 @@ use crate::random::Random;
 /// Trials in all up to which regroupings of ranks are counted: whole numbers of them fit a float, and it is done in a millisecond.
 const COUNTED_RANKS: usize = 40;
 
-/// What is compared between the groups.
+/// The statistic that is compared between the groups.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Statistic {
     /// The mean. Sees any shift, but one extreme trial can hide it.
@@ -15,7 +15,7 @@ pub enum Statistic {
     Rank,
 }
 
-/// How many regroupings to look at.
+/// The number of regroupings to look at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Permutations {
     /// Up to this many possible regroupings all are looked at, and the result is exact. Those of ranks are counted instead of looked
@@ -34,8 +34,8 @@ impl Default for Permutations {
     }
 }
 
-/// The two-sided permutation test: the probability that groups formed at random from the same numbers differ, either way, at
-/// least as much as these do. Small means that the difference is hardly chance.
+/// Returns the two-sided permutation test: the probability that groups formed at random from the same numbers differ, either way, at least
+/// as much as these do. Small means that the difference is hardly chance.
 ///
 /// Method: Fisher, *The Design of Experiments* (1935); when regroupings are drawn, the observed one is counted among them, so the
 /// result is never 0 and the test never too bold: Phipson & Smyth, *Permutation P-values Should Never Be Zero*, Stat. Appl. Genet.
@@ -97,8 +97,8 @@ pub fn permutation_test(a: &[f64], b: &[f64], statistic: Statistic, plan: Permut
     Some(extreme as f64 / (f64::from(plan.draws) + 1.0))
 }
 
-/// The one-sided rank test: the probability that groups formed at random from the same numbers have `a` as far above `b` as it is here, or
-/// farther. Small means that `a` lies above `b`, and hardly by chance.
+/// Returns the one-sided rank test: the probability that groups formed at random from the same numbers have `a` as far above `b` as it is
+/// here, or farther. Small means that `a` lies above `b`, and hardly by chance.
 ///
 /// Method, exactness and cost: as [`permutation_test`] of ranks. Beyond 40 trials in all it is half of the two-sided result.
 ///
@@ -120,8 +120,8 @@ pub fn rank_test_above(a: &[f64], b: &[f64]) -> Option<f64> {
     Some(if observed > expected { two_sided / 2.0 } else { 1.0 - two_sided / 2.0 })
 }
 
-/// The one-sided sign test: the probability that a median at `bound` has as many of these values above it as there are, or more. Small
-/// means that the median lies above the bound, and hardly by chance. A value that equals the bound counts as not above it.
+/// Returns the one-sided sign test: the probability that a median at `bound` has as many of these values above it as there are, or more.
+/// Small means that the median lies above the bound, and hardly by chance. A value that equals the bound counts as not above it.
 ///
 /// Method: Arbuthnott (1710), the binomial distribution with one half; whatever the distribution of the values. Invariant: above 0, at
 /// most 1, at least 2^-n. Returns `None` without values or with a number that is not finite.

@@ -3,7 +3,7 @@
 use crate::interval::Estimate;
 use crate::normal;
 
-/// The share of `successes` among `n` independent trials, with its score interval: Wilson, *Probable Inference, the Law of
+/// Returns the share of `successes` among `n` independent trials, with its score interval: Wilson, *Probable Inference, the Law of
 /// Succession, and Statistical Inference*, JASA 22 (1927).
 ///
 /// Covers close to `level` also for few trials and shares near 0 and 1, where the textbook interval fails (Brown, Cai & DasGupta,
@@ -28,8 +28,8 @@ pub fn proportion(successes: usize, n: usize, level: f64) -> Option<Estimate> {
     Some(Estimate { value, low: (centre - half).clamp(0.0, value), high: (centre + half).clamp(value, 1.0), level, n })
 }
 
-/// Fisher's exact test, two-sided: how often chance alone would deal `a.0 + b.0` events to the `a.1` trials of one group and the `b.1` of
-/// another as unevenly as here, or more so. *The Design of Experiments* (1935).
+/// Returns the p-value of Fisher's exact test, two-sided: how often chance alone would deal `a.0 + b.0` events to the `a.1` trials of one
+/// group and the `b.1` of another as unevenly as here, or more so. *The Design of Experiments* (1935).
 ///
 /// Exact for any number of trials, however few. Invariant: the result is above 0 and at most 1, and 1 without any event. Cost: one
 /// logarithm per trial.

@@ -28,12 +28,12 @@ impl Random {
         mixed
     }
 
-    /// A number from 0 up to and not including 1.
+    /// Returns a number from 0 up to and not including 1.
     pub(crate) fn unit(&mut self) -> f64 {
         (self.next() >> 11) as f64 / (1u64 << 53) as f64
     }
 
-    /// A number in `0..bound`; `bound` is at least 1. Bias is below bound / 2^64, which no study can see.
+    /// Returns a number in `0..bound`; `bound` is at least 1. Bias is below bound / 2^64, which no study can see.
     pub(crate) fn below(&mut self, bound: usize) -> usize {
         ((u128::from(self.next()) * bound as u128) >> 64) as usize
     }

@@ -11,7 +11,7 @@ use crate::random::Random;
 /// Pairs of medians that are counted rather than drawn: 20 against 20 samples have 44,100, of odd numbers far fewer.
 const MOST_ATOMS: usize = 50_000;
 
-/// The ratio of the medians of two independent groups, `a / b`, with its BCa bootstrap interval.
+/// Returns the ratio of the medians of two independent groups, `a / b`, with its BCa bootstrap interval.
 ///
 /// 1 inside the interval means that no difference was shown. Method: as [`Bootstrap::interval_of_two`], on the logarithm of the ratio
 /// (BCa does not depend on such a change of scale, but the acceleration is better estimated on it), so `median_ratio(b, a)` is
@@ -46,9 +46,9 @@ pub fn median_ratio(a: &[f64], b: &[f64], bootstrap: Bootstrap) -> Option<Estima
     Some(Estimate { value, level, low: log.low.exp().min(value), high: log.high.exp().max(value), n })
 }
 
-/// How many times one group is the other, by ranks: the median of all ratios `a / b` of one trial by another, with the interval of the ratios
-/// that the two-sided rank [`permutation_test`](crate::permutation_test) does not refute. So 1 lies outside the interval just when
-/// that test finds a difference at `1 - level`.
+/// Estimates how many times one group is the other, by ranks: the median of all ratios `a / b` of one trial by another, with the interval
+/// of the ratios that the two-sided rank [`permutation_test`](crate::permutation_test) does not refute. So 1 lies outside the interval
+/// just when that test finds a difference at `1 - level`.
 ///
 /// Method: Hodges & Lehmann, *Estimates of Location Based on Rank Tests*, Ann. Math. Statist. 34 (1963); the ends are order statistics of the
 /// ratios at the critical value of Mann and Whitney. Exact when the groups differ by a factor alone. With too few trials for `level` the

@@ -20,12 +20,12 @@ pub struct TrialFigures<'a> {
     pub step: f64,
 }
 
-/// What the trials of two groups say of their order.
+/// The order of two groups, as far as their trials show it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Separation {
     /// The logarithm of the second group's typical figure over the first's: above 0 where the second is larger.
     pub log_ratio: f64,
-    /// How often chance would show two equal groups so far apart.
+    /// The p-value: how often chance would show two equal groups so far apart.
     pub p: f64,
     /// The same, corrected for all pairs compared ([`holm`]). The groups are separated where it is small.
     pub p_holm: f64,
@@ -82,7 +82,7 @@ pub fn separations(groups: &[TrialFigures<'_>], pairs: &[(usize, usize)]) -> Vec
 pub(crate) struct Centre {
     /// The mean of what is left after trimming.
     pub log: f64,
-    /// Its standard error, squared.
+    /// The standard error, squared.
     pub error2: f64,
     /// Degrees of freedom behind the error.
     pub freedom: f64,
@@ -106,7 +106,7 @@ impl Centre {
         (n - 2 * Self::set_aside(n)) as f64 - 1.0
     }
 
-    /// Of logarithms in ascending order, at least [`FEWEST_TRIALS`].
+    /// Makes the centre of logarithms in ascending order, at least [`FEWEST_TRIALS`].
     pub fn of_sorted(logs: &[f64]) -> Centre {
         let n = logs.len();
         let aside = Self::set_aside(n);
@@ -140,7 +140,7 @@ fn floors(centres: &[Option<Centre>], pairs: &[(usize, usize)]) -> Vec<f64> {
     beside.iter().map(|errors| median(errors).unwrap_or_default()).collect()
 }
 
-/// The same of two groups compared with each other alone.
+/// Returns the same of two groups compared with each other alone.
 pub(crate) fn error_of_pair(a: &Centre, b: &Centre) -> f64 {
     let floor = median_of_sorted(&[a.error2.min(b.error2), a.error2.max(b.error2)]);
     (a.error2.max(floor) + b.error2.max(floor)).sqrt()

@@ -2,7 +2,7 @@
 
 use std::f64::consts::TAU;
 
-/// The probability that a t variable of `df` degrees of freedom (whole or not, above 0) lies as far from 0 as `t`, either way.
+/// Returns the probability that a t variable of `df` degrees of freedom (whole or not, above 0) lies as far from 0 as `t`, either way.
 ///
 /// The regularised incomplete beta function I(df / (df + t²); df / 2, 1 / 2) by its continued fraction (DLMF 8.17.22), evaluated as
 /// Lentz did (Applied Optics 15, 1976). Relative error below 1e-10; about 0.5 µs.
@@ -26,7 +26,7 @@ pub(crate) fn two_sided(t: f64, df: f64) -> f64 {
     probability.clamp(0.0, 1.0)
 }
 
-/// The `t` that is passed with this probability, either way: the inverse of [`two_sided`], to 12 digits.
+/// Returns the `t` that is passed with this probability, either way: the inverse of [`two_sided`], to 12 digits.
 pub(crate) fn critical(probability: f64, df: f64) -> f64 {
     // In logarithms: the tails of few degrees of freedom are long.
     let (mut low, mut high) = (-10.0f64, 40.0f64);

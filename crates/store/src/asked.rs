@@ -80,9 +80,9 @@ fn together(kind: OperationKind) -> Vec<OperationKind> {
 struct Asked {
     store: Box<dyn Store>,
     capabilities: Capabilities,
-    /// What it was expected to have, and what it says instead.
+    /// The operations it was expected to have, and its answer instead.
     lacks: Vec<(OperationKind, String)>,
-    /// What it answered wrongly: what was asked, answered and expected.
+    /// The wrong answer: what was asked, answered and expected.
     wrong: Option<String>,
 }
 

@@ -83,7 +83,7 @@ struct Exchange {
 struct Desk {
     inbox: Cell<Option<Box<Exchange>>>,
     outbox: Cell<Option<Box<Exchange>>>,
-    /// What the client is to be told to believe before its next request.
+    /// The length that the client is to believe before its next request.
     believed: Cell<Option<u64>>,
     /// The operation under way is to be dropped.
     abandoned: Cell<bool>,

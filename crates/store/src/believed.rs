@@ -9,7 +9,7 @@ const MOST_BYTES: u64 = (1 << 31) - 1;
 /// For headers, words of refusal, and the small replies of large batches.
 const ROOM_BYTES: u64 = 1 << 20;
 
-/// Bytes a reply may take on the wire, by its bytes of keys and values: protocols escape, announce and repeat.
+/// Returns the number of bytes a reply may take on the wire, by its bytes of keys and values: protocols escape, announce and repeat.
 ///
 /// ```
 /// # use kvtrial_store::believed::wire_bytes;
@@ -20,7 +20,7 @@ pub fn wire_bytes(largest_reply_bytes: u64) -> usize {
     largest_reply_bytes.saturating_mul(2).saturating_add(ROOM_BYTES).min(MOST_BYTES) as usize
 }
 
-/// What is said of a reply that is larger.
+/// Returns the words for a reply that is larger.
 pub fn too_large(reply_bytes: impl std::fmt::Display, most_bytes: usize) -> String {
     format!("announces a reply of {reply_bytes} bytes, more than the {most_bytes} it can have here")
 }

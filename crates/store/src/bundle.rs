@@ -10,17 +10,17 @@ use std::path::{Path, PathBuf};
 pub struct Bundle {
     /// The store it is the program of.
     pub store: &'static str,
-    /// What it is called.
+    /// The name of the product.
     pub product: &'static str,
-    /// Its version.
+    /// The version of the product.
     pub version: &'static str,
-    /// Its licence; its libraries have theirs.
+    /// The licence of the product; its libraries have their own.
     pub licence: &'static str,
-    /// What it is made of.
+    /// The parts of the program.
     pub made_of: MadeOf,
 }
 
-/// What a program is made of, and who gets it.
+/// The parts of a program, and the tool that gets them.
 #[derive(Clone, Copy, Debug)]
 pub enum MadeOf {
     /// Files of a Maven repository, which kvtrial gets and checks. A line for each: its path there, its size in bytes, its sha256 in
@@ -48,31 +48,31 @@ pub enum MadeOf {
     },
 }
 
-/// One file of a bundle from Maven.
+/// A file of a bundle from Maven.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BundleFile {
-    /// Its path in a Maven repository.
+    /// The file's path in a Maven repository.
     pub path: &'static str,
-    /// Its size.
+    /// The file's size.
     pub bytes: u64,
-    /// Its sha256, 64 hexadecimal digits.
+    /// The file's sha256, 64 hexadecimal digits.
     pub sha256: &'static str,
 }
 
 impl BundleFile {
-    /// Its name, under which it lies in the bundle's directory.
+    /// Returns the file's name in the bundle's directory.
     pub fn name(&self) -> &'static str {
         self.path.rsplit('/').next().unwrap_or(self.path)
     }
 }
 
 impl Bundle {
-    /// Whether it is a Java program.
+    /// Returns whether it is a Java program.
     pub fn is_java(&self) -> bool {
         matches!(self.made_of, MadeOf::Maven(_))
     }
 
-    /// Its files, if they come from Maven.
+    /// Returns the bundle's files, if they come from Maven.
     pub fn files(&self) -> impl Iterator<Item = BundleFile> {
         let list = if let MadeOf::Maven(list) = self.made_of { list } else { "" };
         list.lines().filter_map(|line| {
@@ -81,7 +81,7 @@ impl Bundle {
         })
     }
 
-    /// How many files of Maven, packages of npm or modules of Go it is made of.
+    /// Returns how many files of Maven, packages of npm or modules of Go it is made of.
     pub fn parts(&self) -> usize {
         match self.made_of {
             MadeOf::Maven(list) => list.lines().count(),
@@ -90,17 +90,18 @@ impl Bundle {
         }
     }
 
-    /// What all its files of Maven take.
+    /// Returns the size of all the bundle's files from Maven.
     pub fn bytes(&self) -> u64 {
         self.files().map(|file| file.bytes).sum()
     }
 
-    /// Where it is kept once it is fetched: `kvtrial/stores/NAME-VERSION` of the user's cache. `None`: neither `XDG_CACHE_HOME` nor `HOME` is set.
+    /// Returns where it is kept once it is fetched: `kvtrial/stores/NAME-VERSION` of the user's cache. `None`: neither `XDG_CACHE_HOME`
+    /// nor `HOME` is set.
     pub fn directory(&self) -> Option<PathBuf> {
         Some(cache()?.join("kvtrial/stores").join(format!("{}-{}", self.store, self.version)))
     }
 
-    /// Its program, if it is there; that of a Java program is all its files.
+    /// Returns the bundle's program, if it is there; the program of a Java bundle is all its files.
     pub fn program(&self) -> Option<PathBuf> {
         let directory = self.found()?;
         match self.made_of {
@@ -109,13 +110,13 @@ impl Bundle {
         }
     }
 
-    /// Where it lies, if it is there. A directory of that name was checked part by part before it got it; that no file of Maven's has
-    /// gone or been cut off since is seen from the sizes.
+    /// Returns the bundle's directory, if it is there. A directory of that name was checked part by part before it got the name; the sizes
+    /// show that no file from Maven was removed or cut off since.
     pub fn found(&self) -> Option<PathBuf> {
         self.directory().filter(|directory| self.is_whole(directory))
     }
 
-    /// Whether all its files are in a directory, by their sizes, or its program.
+    /// Returns whether all its files are in a directory, by their sizes, or its program.
     pub fn is_whole(&self, directory: &Path) -> bool {
         let size = |file: &BundleFile| directory.join(file.name()).metadata().map(|found| found.len());
         match self.made_of {

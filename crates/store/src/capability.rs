@@ -3,16 +3,16 @@
 use crate::{OperationKind, OperationSet, SetWay, Support};
 use study::{Durability, Spec, Target};
 
-/// Whether a store keeps what it is given.
+/// Whether a store keeps the values it is given.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Keeps {
-    /// What was put is there. Answers are verified.
+    /// Every value put is there. Answers are verified.
     Everything,
     /// The null store: gets miss, puts vanish. Only its speed means something.
     Nothing,
 }
 
-/// What a counter does beyond its bounds.
+/// The behaviour of a counter beyond its bounds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Overflow {
     /// The store refuses the increment.
@@ -25,7 +25,7 @@ pub enum Overflow {
     Undefined,
 }
 
-/// What a delete's answer is worth when several clients delete one key.
+/// The worth of a delete's answer when several clients delete one key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Deletes {
     /// Exactly one of them hears that the key was there.
@@ -41,21 +41,21 @@ pub struct Counter {
     pub min: i64,
     /// Largest value (`i64::MAX` also for unsigned 64-bit counters, whose upper half no reply can show).
     pub max: i64,
-    /// What happens beyond `max`.
+    /// The behaviour beyond `max`.
     pub overflow: Overflow,
 }
 
 /// Whether the durability level of a store is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LevelKnown {
-    /// It was set, is read from the store, or is all that such a store has.
+    /// The level was set, is read from the store, or is the only one such a store has.
     Known,
     /// The store does not say it: the level is what the user says, or the usual one.
     Unknown,
 }
 
 impl LevelKnown {
-    /// Of a store whose level is set where it is private, and that cannot say it.
+    /// Returns whether the level is known, for a store whose level is set where it is private, and that cannot report it.
     pub fn where_private(spec: &Spec) -> LevelKnown {
         match spec.target {
             Target::Server(_) => LevelKnown::Unknown,
@@ -64,7 +64,7 @@ impl LevelKnown {
     }
 }
 
-/// What a store does natively, and its limits.
+/// The operations a store does natively, and its limits.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Capabilities {
     /// Operations the store has itself. A job emulates what is missing and says so.
@@ -78,23 +78,25 @@ pub struct Capabilities {
     pub max_value_bytes: usize,
     /// Whether the store itself refuses a value one byte longer; false where the limit is only ours.
     pub value_limit_is_hard: bool,
-    /// Whether it keeps anything.
+    /// Whether the store keeps anything.
     pub keeps: Keeps,
-    /// What the answer to a delete is worth.
+    /// The worth of the answer to a delete.
     pub deletes: Deletes,
     /// The range of its counters; `None` without native increments.
     pub counter: Option<Counter>,
     /// The durability level in effect.
     pub durability: Durability,
-    /// Whether that is known.
+    /// Whether the level is known.
     pub level: LevelKnown,
-    /// Whether it can be told to rewrite its files without what was deleted or replaced ([`Store::compact`](crate::Store::compact)).
+    /// Whether the store can be told to rewrite its files without what was deleted or replaced
+    /// ([`Store::compact`](crate::Store::compact)).
     pub compaction: Support,
-    /// Whether it can be told to bring its log into its files ([`Store::checkpoint`](crate::Store::checkpoint)).
+    /// Whether the store can be told to bring its log into its files ([`Store::checkpoint`](crate::Store::checkpoint)).
     pub checkpoint: Support,
-    /// Whether it counts and sums over JSON documents itself ([`Store::reduce`](crate::Store::reduce)).
+    /// Whether the store counts and sums over JSON documents itself ([`Store::reduce`](crate::Store::reduce)).
     pub reduction: Support,
-    /// How it keeps and combines sets of ids itself ([`Store::set_keeper`](crate::Store::set_keeper)); `None`: it does not.
+    /// The way in which the store itself keeps and combines sets of ids ([`Store::set_keeper`](crate::Store::set_keeper)); `None`: it has
+    /// no sets.
     pub sets: Option<SetWay>,
 }
 
@@ -117,7 +119,7 @@ impl Capabilities {
         sets: None,
     };
 
-    /// Whether the store has this operation itself.
+    /// Returns whether the store has this operation itself.
     pub fn has(&self, kind: OperationKind) -> bool {
         self.native.has(kind)
     }

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 /// How often a client that waits looks whether it is to go on.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// One connection (or library handle), used one call at a time.
+/// A connection (or library handle), used one call at a time.
 ///
 /// A synchronous store answers inside its own call, which no timeout can end.
 pub struct BlockingClient {
@@ -41,7 +41,7 @@ impl BlockingClient {
         BlockingClient::believing(longest, store, pipeline, timeout)
     }
 
-    /// The same where replies hold at most this many bytes of keys and values.
+    /// Returns the same where replies hold at most this many bytes of keys and values.
     ///
     /// # Errors
     /// When the store cannot be reached or refuses.
@@ -56,7 +56,7 @@ impl BlockingClient {
         Ok(BlockingClient { session, pipeline, timeout, stop: None, state: State::Idle })
     }
 
-    /// The same, but it stops waiting once this flag is set: an operation without a reply then returns as if its time were over.
+    /// Returns the same, but it stops waiting once this flag is set: an operation without a reply then returns as if its time were over.
     pub fn until(self, stop: Option<Arc<AtomicBool>>) -> BlockingClient {
         BlockingClient { stop, ..self }
     }

@@ -32,7 +32,7 @@ const CLIENT: &str = "client";
 /// Most connections that the clients of a thread share.
 const MOST: u32 = 256;
 
-/// Who has a connection.
+/// The way in which clients share connections.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Connections {
     /// Each client has its own, to each node.
@@ -43,7 +43,7 @@ pub enum Connections {
 }
 
 impl Connections {
-    /// What a spec asks for.
+    /// Returns the connections that a spec asks for.
     ///
     /// # Errors
     /// Names the option and what is possible.
@@ -67,7 +67,7 @@ impl Connections {
         })
     }
 
-    /// The value of the setting `connections` among a store's [`Facts`](crate::Facts).
+    /// Returns the value of the setting `connections` among a store's [`Facts`](crate::Facts).
     pub fn fact(self) -> String {
         match self {
             Connections::PerClient => "one per client, shared by its slots (pipelined)".into(),
@@ -86,7 +86,7 @@ pub struct Wiring {
 }
 
 impl SessionPlan {
-    /// Its slots over these connections.
+    /// Returns the wiring of the slots over these connections.
     pub fn over(self, connections: Connections) -> Wiring {
         Wiring { plan: self, connections }
     }
@@ -99,7 +99,7 @@ impl From<SessionPlan> for Wiring {
 }
 
 impl Wiring {
-    /// How many there are: never more than clients.
+    /// Returns how many there are: never more than clients.
     pub fn count(self) -> u32 {
         match self.connections {
             Connections::PerClient => self.plan.clients,
@@ -107,22 +107,22 @@ impl Wiring {
         }
     }
 
-    /// Slots of the session.
+    /// Returns the number of slots of the session.
     pub fn slots(self) -> u32 {
         self.plan.slots()
     }
 
-    /// Slots of the connection that has most of them.
+    /// Returns the number of slots of the connection that has most of them.
     pub(crate) fn most_slots(self) -> u32 {
         self.plan.clients.div_ceil(self.count().max(1)) * self.plan.pipeline.max(1)
     }
 
-    /// Whether a connection serves several clients.
+    /// Returns whether a connection serves several clients.
     pub(crate) fn is_shared(self) -> bool {
         self.count() < self.plan.clients
     }
 
-    /// The connection of each slot, in the order of the slots. Each serves as many clients as any other, or one less.
+    /// Returns the connection of each slot, in the order of the slots. Each serves as many clients as any other, or one less.
     pub(crate) fn of_slots(self) -> Box<[u32]> {
         let (clients, count) = (u64::from(self.plan.clients), u64::from(self.count()));
         let of_client = |client: u32| (u64::from(client) * count / clients.max(1)) as u32;

@@ -7,15 +7,15 @@ use study::{Role, Spec};
 /// The nodes that together are one store, and how they are formed into one.
 #[derive(Clone, Debug)]
 pub struct Deployment {
-    /// Its nodes.
+    /// The nodes of the deployment.
     pub nodes: Vec<Node>,
-    /// What makes one of them, once all are ready; `None`: they find each other, or need not.
+    /// The steps that form one store of the nodes, once all are ready; `None`: the nodes find each other, or need not.
     pub forming: Option<Forming>,
-    /// How one more node joins while it serves; `None`: it cannot.
+    /// The way in which another node joins while the store serves; `None`: none can.
     pub joining: Option<Joining>,
-    /// How it is found out whether a node that was started again has what it missed; `None`: these do not say it.
+    /// The question whether a node that was started again has what it missed; `None`: these nodes do not report it.
     pub caught_up: Option<CaughtUp>,
-    /// How it is found out which of them lead; `None`: none does, or they do not say it.
+    /// The question which nodes lead; `None`: none does, or the nodes do not report it.
     pub leaders: Option<Leaders>,
     /// On how many of the nodes each pair is once all is well.
     pub copies: u32,
@@ -31,50 +31,50 @@ pub type CaughtUp = fn(&Spec, &[Endpoint]) -> Result<(), StoreError>;
 /// just now.
 pub type Leaders = fn(&Spec, &[Endpoint]) -> Result<Vec<usize>, StoreError>;
 
-/// Those another node joins.
+/// The members that another node joins.
 #[derive(Clone, Debug)]
 pub struct Members {
-    /// What the new one is to be called.
+    /// The name of the new node.
     pub name: String,
-    /// Where those that run serve clients.
+    /// The endpoints of the nodes that run and serve clients.
     pub endpoints: Vec<Endpoint>,
 }
 
-/// One server of a deployment.
+/// A server of a deployment.
 #[derive(Clone, Debug)]
 pub struct Node {
-    /// What it is called, and its directory below the private one (see [`Place::node`](crate::Place::node)); empty for the only
+    /// The name of the node, and of its directory below the private one (see [`Place::node`](crate::Place::node)); empty for the only
     /// node, which has the private directory to itself.
     pub name: String,
     /// Whom it serves.
     pub role: Role,
     /// Nodes of a step start together; those of the next when all of this one are ready.
     pub step: u32,
-    /// When it is ready.
+    /// The sign that the node is ready.
     pub ready: Ready,
-    /// How it is started.
+    /// The plan by which the node is started.
     pub plan: ServerPlan,
 }
 
-/// When a node is ready.
+/// The sign that a node is ready.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ready {
     /// The adapter can connect to it alone.
     Connects,
-    /// It listens: it answers clients only when the deployment is formed.
+    /// The node listens: it answers clients only once the deployment is formed.
     Listens,
 }
 
-/// What makes one store of the nodes.
+/// The steps that form one store of the nodes.
 #[derive(Clone, Debug)]
 pub struct Forming {
-    /// What is done, one after the other.
+    /// The steps, one after the other.
     pub steps: Vec<FormingStep>,
-    /// How long all of it may take, and the store then until it answers.
+    /// The longest time for all steps, and then for the store until it answers.
     pub timeout: Duration,
 }
 
-/// One step of a forming.
+/// A step of a forming.
 #[derive(Clone, Debug)]
 pub enum FormingStep {
     /// A command, run to its end.
@@ -90,20 +90,20 @@ impl From<CommandLine> for FormingStep {
 }
 
 impl Node {
-    /// A node for clients, started with the first, ready when the adapter can connect to it.
+    /// Makes a node for clients, started with the first, ready when the adapter can connect to it.
     pub fn new(name: impl Into<String>, plan: ServerPlan) -> Node {
         Node { name: name.into(), role: Role::Clients, step: 0, ready: Ready::Connects, plan }
     }
 }
 
 impl Deployment {
-    /// The same, with each pair on that many nodes, as far as there are that many.
+    /// Makes the same, with each pair on that many nodes, as far as there are that many.
     pub fn with_copies(self, copies: u32) -> Deployment {
         let nodes = u32::try_from(self.nodes.len()).unwrap_or(u32::MAX);
         Deployment { copies: copies.min(nodes), ..self }
     }
 
-    /// Where clients connect to, in the order of the nodes.
+    /// Returns the endpoints that clients connect to, in the order of the nodes.
     pub fn endpoints(&self) -> Vec<Endpoint> {
         let serving = self.nodes.iter().filter(|node| node.role == Role::Clients);
         serving.map(|node| node.plan.endpoint.clone()).collect()
@@ -125,7 +125,7 @@ impl FromIterator<Node> for Deployment {
     }
 }
 
-/// The endpoint of a store that is one server.
+/// Returns the endpoint of a store that is one server.
 ///
 /// # Errors
 /// It was given none, or several.

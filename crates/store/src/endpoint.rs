@@ -10,7 +10,7 @@ use study::{Address, Authority, Secret};
 /// A server that can be connected to.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Endpoint {
-    /// Where it listens; the port is always known.
+    /// The address on which the server listens; the port is always known.
     pub address: Address,
     /// User name.
     pub user: Option<String>,
@@ -23,17 +23,17 @@ pub struct Endpoint {
 }
 
 impl Endpoint {
-    /// A server on this machine's loopback, without login.
+    /// Returns a server on this machine's loopback, without login.
     pub fn loopback(port: u16) -> Endpoint {
         Endpoint::at(Address::Tcp { host: "127.0.0.1".into(), port: Some(port) })
     }
 
-    /// A server behind a unix socket, without login.
+    /// Returns a server behind a unix socket, without login.
     pub fn unix(path: impl Into<PathBuf>) -> Endpoint {
         Endpoint::at(Address::Unix(path.into()))
     }
 
-    /// The same, reached with a login.
+    /// Makes the same, reached with a login.
     pub fn with_login(self, user: impl Into<String>, password: Secret) -> Endpoint {
         Endpoint { user: Some(user.into()), password: Some(password), ..self }
     }
@@ -42,7 +42,7 @@ impl Endpoint {
         Endpoint { address, user: None, password: None, database: None, tls: None }
     }
 
-    /// The user's servers, in the order of their addresses, with the store's usual port filled in. All have the same login.
+    /// Makes the user's servers, in the order of their addresses, with the store's usual port filled in. All have the same login.
     pub fn of(authority: &Authority, usual_port: u16) -> Vec<Endpoint> {
         let located = |address: &Address| match address {
             Address::Tcp { host, port } => Address::Tcp { host: host.clone(), port: Some(port.unwrap_or(usual_port)) },
@@ -58,12 +58,12 @@ impl Endpoint {
         authority.addresses.iter().map(reached).collect()
     }
 
-    /// Whether any user of the machine can connect: a port without a password.
+    /// Returns whether any user of the machine can connect: a port without a password.
     pub fn is_open_to_all(&self) -> bool {
         self.tcp().is_some() && self.password.is_none()
     }
 
-    /// This server, whose store has no databases.
+    /// Returns this endpoint, for a store that has no databases.
     ///
     /// # Errors
     /// One is named.
@@ -74,7 +74,7 @@ impl Endpoint {
         }
     }
 
-    /// Host and port of a TCP endpoint.
+    /// Returns host and port of a TCP endpoint.
     pub fn tcp(&self) -> Option<(&str, u16)> {
         match &self.address {
             Address::Tcp { host, port: Some(port) } => Some((host, *port)),

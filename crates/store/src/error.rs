@@ -13,10 +13,10 @@ pub enum StoreError {
         store: String,
         /// Program or library looked for.
         what: String,
-        /// How to get it.
+        /// The line that installs it.
         install: String,
     },
-    /// This build lacks the adapter's driver.
+    /// The adapter's driver is not in this build.
     #[error("{store} is not in this build; build with: cargo build --release --features {feature}")]
     NotBuilt {
         /// Name of the store.
@@ -29,7 +29,7 @@ pub enum StoreError {
     NotStarted {
         /// Name of the store.
         store: String,
-        /// What happened, with the end of the server's log.
+        /// The problem, with the end of the server's log.
         problem: String,
     },
     /// Opening a directory or connecting failed.
@@ -37,7 +37,7 @@ pub enum StoreError {
     Open {
         /// Path or endpoint.
         what: String,
-        /// What happened.
+        /// The problem.
         problem: String,
     },
     /// An option, a durability level or a target this store does not have.
@@ -45,19 +45,19 @@ pub enum StoreError {
     Unsupported {
         /// Name of the store.
         store: String,
-        /// What is not supported, and what is.
+        /// The feature that is not supported, and those that are.
         problem: String,
     },
     /// The session is beyond use.
     #[error("{0}")]
     Session(String),
-    /// It rests on something that failed before, for which the store was blamed then.
+    /// Follows from an earlier failure, for which the store was blamed then.
     #[error("{0}")]
     Consequence(String),
     /// File system trouble.
     #[error("{path}: {problem}", path = path.display(), problem = advised(&source.to_string()))]
     Io {
-        /// What was touched.
+        /// The path that was touched.
         path: PathBuf,
         /// The system's words.
         source: std::io::Error,
@@ -65,23 +65,23 @@ pub enum StoreError {
 }
 
 impl StoreError {
-    /// An error of opening or connecting.
+    /// Returns an error of opening or connecting.
     pub fn open(what: impl ToString, problem: impl ToString) -> StoreError {
         StoreError::asking(what, advised_at_greeting(&problem.to_string()))
     }
 
-    /// An error of what was asked of a server that is connected.
+    /// Returns an error of what was asked of a server that is connected.
     pub(crate) fn asking(what: impl ToString, problem: String) -> StoreError {
         StoreError::Open { what: visible(&what.to_string()).into_owned(), problem: advised(&visible(&problem)) }
     }
 
-    /// A server that did not start: what happened, with the end of its log.
+    /// Returns a server that did not start: what happened, with the end of its log.
     pub fn not_started(store: &str, problem: String) -> StoreError {
         StoreError::NotStarted { store: store.into(), problem: followed(&problem, remedy_of_limit(&problem)) }
     }
 }
 
-/// What became of a request that ended in an error.
+/// The fate of a request that ended in an error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Trouble {
     /// The store said no.
@@ -119,7 +119,7 @@ const TROUBLES: [(&[&str], Trouble); 3] = [
 ];
 
 impl StoreError {
-    /// What became of the request that ended in it.
+    /// Returns the fate of the request that ended in this error.
     pub fn trouble(&self) -> Trouble {
         if let StoreError::Consequence(_) = self {
             return Trouble::SaidBefore;
@@ -130,12 +130,12 @@ impl StoreError {
     }
 }
 
-/// The words of a refusal, with what to do about it.
+/// Returns the words of a refusal, with what to do about it.
 pub fn advised(words: &str) -> String {
     followed(words, remedy_of_opening(words))
 }
 
-/// The same of the answer to the first words that were said to a server, unless [`advised`] says more.
+/// Returns the same of the answer to the first words that were said to a server, unless [`advised`] says more.
 pub(crate) fn advised_at_greeting(words: &str) -> String {
     match remedy_of_opening(words) {
         Some(_) => words.to_owned(),

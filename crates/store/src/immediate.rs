@@ -7,7 +7,7 @@ pub use crate::session::Heed;
 use crate::{Operation, OperationKind, Reply, Session, SessionPlan, Sink, Slot, StoreError, Until};
 use std::task::{Context, Poll};
 
-/// One client's handle on a synchronous store.
+/// A client's handle on a synchronous store.
 pub trait SyncStore {
     /// Carries out one operation. The reply may borrow from buffers of the handle.
     fn execute(&mut self, operation: &Operation<'_>) -> Reply<'_>;

@@ -13,16 +13,16 @@ use study::{BudgetLayer, Class, Durability, Spec, Target, Transport};
 pub struct Driver {
     /// Name of the feature.
     pub feature: &'static str,
-    /// Whether it is in this build.
+    /// Whether the driver is in this build.
     pub built: bool,
 }
 
-/// Whether a store can be had on this machine.
+/// Whether a store can be used on this machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Availability {
-    /// It can: product and version as the program or library states them, e.g. `Redis 7.0.15`.
+    /// The store can be used: product and version as the program or library states them, e.g. `Redis 7.0.15`.
     Found(String),
-    /// It cannot: what was looked for.
+    /// The store cannot be used: the program or library that was looked for.
     NotFound(String),
     /// The adapter's driver is not in this build: the cargo feature that adds it.
     NotBuilt(&'static str),
@@ -37,14 +37,14 @@ pub type PlanDeployment = fn(&Spec, &mut Place) -> Result<Deployment, StoreError
 /// Connects to the servers at these endpoints: those of a deployment that serve clients, or the one of the user's.
 pub type Connect = fn(&Spec, &[Endpoint]) -> Result<Box<dyn Store>, StoreError>;
 
-/// How a store is opened.
+/// The way in which a store is opened.
 #[derive(Clone, Copy)]
 pub enum Opener {
     /// A library in this process.
     Embedded(OpenEmbedded),
     /// A server or several: planned for a private place and started by the host, or the user's own; then connected to.
     Server {
-        /// How to start a private one.
+        /// The plan of a private server.
         plan: PlanDeployment,
         /// Connects; also used to find out whether what was just started is ready, so it must fail fast and cheaply.
         connect: Connect,
@@ -56,39 +56,39 @@ pub enum Opener {
 /// What a store that is part of this program says of its installation.
 pub const BUILT_IN: &str = "built in";
 
-/// One store as `kvtrial stores` lists it.
+/// A store as `kvtrial stores` lists it.
 #[derive(Clone, Copy)]
 pub struct StoreInfo {
     /// Name in specs.
     pub name: &'static str,
     /// The name it shares with the stores that differ from it in transport only: `redis` of `redis-unix`. `--vary FAMILY.OPTION` means all of them.
     pub family: &'static str,
-    /// How a private one is reached; `None` in this process.
+    /// The transport to a private store; `None` in this process.
     pub transport: Option<Transport>,
     /// The cargo feature of its driver; `None` when it is in every build.
     pub driver: Option<Driver>,
     /// Comparison class.
     pub class: Class,
-    /// One word for what it is, 7 letters at most: `SQL`, `LSM`, `cache`.
+    /// A word for the kind of store, 7 letters at most: `SQL`, `LSM`, `cache`.
     pub kind: &'static str,
-    /// One line: what it is.
+    /// A line on what the store is.
     pub summary: &'static str,
     /// Levels it has, its default first.
     pub durabilities: &'static [Durability],
     /// Options its spec may carry.
     pub options: &'static [OptionInfo],
-    /// How to get it; `built in` when there is nothing to install.
+    /// The line that installs the store; `built in` when there is nothing to install.
     pub install: &'static str,
     /// Licence of what is measured.
     pub licence: &'static str,
-    /// What a store of this spec does natively, and its limits, before it is opened: of a private server or of an embedded
-    /// store exactly what it will have once open, of the user's server what one like it usually has. The level of durability
-    /// is filled in by `layers::declared`.
+    /// Returns what a store of this spec does natively, and its limits, before it is opened: for a private server or an embedded store
+    /// exactly what it will have once open, for the user's server what one like it usually has. The level of durability is filled in by
+    /// `layers::declared`.
     pub declares: fn(&Spec) -> Capabilities,
     /// Looks for it on this machine; starts no server, touches no data. Asked by [`StoreInfo::probe`], and only when the driver is in
     /// the build.
     pub probe: fn() -> Availability,
-    /// How it is opened.
+    /// The way in which the store is opened.
     pub opener: Opener,
 }
 
@@ -111,7 +111,7 @@ const SAFETY_SETTINGS: [&str; 14] = [
 ];
 
 impl StoreInfo {
-    /// Whether it can be had on this machine.
+    /// Returns whether it can be had on this machine.
     pub fn probe(&self) -> Availability {
         match self.driver {
             Some(Driver { feature, built: false }) => Availability::NotBuilt(feature),
@@ -119,12 +119,12 @@ impl StoreInfo {
         }
     }
 
-    /// How a store of this spec is reached on this machine; `None` in this process, and when the server is elsewhere.
+    /// Returns how a store of this spec is reached on this machine; `None` in this process, and when the server is elsewhere.
     pub fn transport(&self, spec: &Spec) -> Option<Transport> {
         spec.transport(self.transport)
     }
 
-    /// Whether its driver is in this build.
+    /// Checks that the store's driver is in this build.
     ///
     /// # Errors
     /// Names the feature that adds it.
@@ -135,14 +135,14 @@ impl StoreInfo {
         }
     }
 
-    /// Options of a spec that the store does not show in effect, in words: a setting that did nothing must not be measured as if it
-    /// did.
+    /// Returns the options of a spec that the store does not show in effect, in words: a setting that did nothing must not be measured as if
+    /// it did.
     pub fn not_in_effect(&self, spec: &Spec, config: &BTreeMap<String, String>) -> Vec<String> {
         let asked = self.options.iter().filter_map(|option| Some((option, spec.options.get(option.name)?)));
         asked.filter_map(|(option, value)| option.not_in_effect(value, config)).collect()
     }
 
-    /// The level a spec asks for, or the default.
+    /// Returns the level a spec asks for, or the default.
     ///
     /// # Errors
     /// When the store does not have that level.
@@ -157,12 +157,12 @@ impl StoreInfo {
         }
     }
 
-    /// Whether it is part of this program, so that nothing has to be installed.
+    /// Returns whether it is part of this program, so that nothing has to be installed.
     pub fn is_built_in(&self) -> bool {
         self.install == BUILT_IN
     }
 
-    /// Those of its levels that what is found here has: of two products behind one name each may lack some.
+    /// Returns the levels of durability that the product found here has: of two products behind one name each may lack some.
     pub fn levels_found(&self) -> Vec<Durability> {
         let lacks = |level: Durability| {
             let planned = self.planned(&Spec::private(self.name).with_durability(level));
@@ -171,7 +171,7 @@ impl StoreInfo {
         self.durabilities.iter().copied().filter(|level| !lacks(*level)).collect()
     }
 
-    /// Whether any user of this machine can connect to a private one; of a program that is not found here it is not known.
+    /// Returns whether any user of this machine can connect to a private one; of a program that is not found here it is not known.
     pub fn is_open_to_all(&self) -> bool {
         let planned = self.planned(&Spec::private(self.name));
         planned.and_then(Result::ok).is_some_and(|plan| plan.endpoints().iter().any(Endpoint::is_open_to_all))
@@ -184,7 +184,7 @@ impl StoreInfo {
         Some(plan(spec, &mut Place::on_paper(false)))
     }
 
-    /// Of a baseline: the last of the layers of cost it has.
+    /// Returns the last layer of cost that a baseline includes.
     pub fn layer(&self) -> Option<BudgetLayer> {
         let is_null = || (self.declares)(&Spec::private(self.name)).keeps == Keeps::Nothing;
         (self.class == Class::Baseline).then(|| match self.opener {
@@ -194,7 +194,7 @@ impl StoreInfo {
         })
     }
 
-    /// Whether it has an option of this name.
+    /// Returns whether it has an option of this name.
     pub fn has_option(&self, name: &str) -> bool {
         self.options.iter().any(|option| option.name == name)
     }

@@ -12,21 +12,21 @@ use std::time::Duration;
 
 /// A store around a store. What it changes is named here; every other function of [`Store`] is that of the store beneath.
 pub trait Layered: Send + Sync {
-    /// The store beneath.
+    /// Returns the store beneath.
     fn beneath(&self) -> &dyn Store;
 
-    /// Its capabilities, where they are others than those beneath.
+    /// Returns the layer's capabilities, where they differ from those of the inner store.
     fn declared(&self) -> &Capabilities {
         self.beneath().capabilities()
     }
 
-    /// Why it lacks an operation that the store beneath has.
+    /// Returns why the layer lacks an operation that the inner store has.
     fn lacked(&self, kind: OperationKind) -> Option<&str> {
         let _ = kind;
         None
     }
 
-    /// What its clients get, given a session of the store beneath.
+    /// Wraps a session of the inner store for the layer's clients.
     fn around(&self, session: Box<dyn Session>, plan: SessionPlan) -> Box<dyn Session> {
         let _ = plan;
         session

@@ -1,6 +1,6 @@
 //! One request to a store.
 
-/// One request. It borrows its bytes; a session that needs them after `submit` copies them.
+/// A request to a store. It borrows its bytes; a session that needs them after `submit` copies them.
 #[allow(missing_docs)] // the fields are what their names say
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Operation<'a> {
@@ -34,7 +34,7 @@ pub enum Operation<'a> {
     Scan { start: &'a [u8], limit: u32 },
 }
 
-/// What the key was when it was read. Stores with versions use the version, others compare the value.
+/// The state of the key when it was read. Stores with versions use the version, others compare the value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Expected<'a> {
     /// The key must not exist.
@@ -98,7 +98,7 @@ impl OperationKind {
         OperationKind::Scan,
     ];
 
-    /// The word used in reports and `study.json`.
+    /// Returns the word used in reports and `study.json`.
     pub fn name(self) -> &'static str {
         match self {
             OperationKind::Get => "get",
@@ -119,7 +119,7 @@ impl OperationKind {
 }
 
 impl<'a> Operation<'a> {
-    /// Its kind.
+    /// Returns the operation's kind.
     #[inline]
     pub fn kind(&self) -> OperationKind {
         match self {
@@ -139,7 +139,7 @@ impl<'a> Operation<'a> {
         }
     }
 
-    /// The key of an operation on one key.
+    /// Returns the key of an operation on one key.
     #[inline]
     pub fn key(&self) -> Option<&'a [u8]> {
         match self {
@@ -157,7 +157,7 @@ impl<'a> Operation<'a> {
         }
     }
 
-    /// Every key it names, as they follow: of a scan the one it starts at.
+    /// Returns every key it names, as they follow: of a scan the one it starts at.
     pub fn keys(&self) -> impl Iterator<Item = &'a [u8]> + use<'a> {
         let (one, many, pairs): (_, &[&[u8]], &[(&[u8], &[u8])]) = match *self {
             Operation::GetMany { keys } => (None, keys, &[]),
@@ -168,7 +168,7 @@ impl<'a> Operation<'a> {
         one.into_iter().chain(many.iter().copied()).chain(pairs.iter().map(|(key, _)| *key))
     }
 
-    /// Key and value bytes this operation writes; 0 for reads.
+    /// Returns the key and value bytes this operation writes; 0 for reads.
     #[inline]
     pub fn bytes_written(&self) -> u64 {
         match self {
@@ -191,7 +191,7 @@ impl OperationSet {
     /// Get, put and delete: what every store has.
     pub const BASIC: OperationSet = OperationSet::of(&[OperationKind::Get, OperationKind::Put, OperationKind::Delete]);
 
-    /// The set of these kinds.
+    /// Makes the set of these kinds.
     pub const fn of(kinds: &[OperationKind]) -> OperationSet {
         let mut bits = 0;
         let mut at = 0;
@@ -202,17 +202,17 @@ impl OperationSet {
         OperationSet(bits)
     }
 
-    /// This set and these kinds.
+    /// Returns this set with these kinds added.
     pub const fn and(self, kinds: &[OperationKind]) -> OperationSet {
         OperationSet(self.0 | OperationSet::of(kinds).0)
     }
 
-    /// Whether `kind` is in it.
+    /// Returns whether `kind` is in it.
     pub const fn has(self, kind: OperationKind) -> bool {
         self.0 & (1 << kind as u16) != 0
     }
 
-    /// Its kinds in index order.
+    /// Returns the kinds in this set, in index order.
     pub fn kinds(self) -> impl Iterator<Item = OperationKind> {
         OperationKind::ALL.into_iter().filter(move |kind| self.has(*kind))
     }

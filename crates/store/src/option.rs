@@ -5,13 +5,13 @@ use std::collections::BTreeMap;
 /// An option a spec may carry, e.g. `layout=hstore`.
 #[derive(Clone, Copy, Debug)]
 pub struct OptionInfo {
-    /// Its name.
+    /// The name of the option.
     pub name: &'static str,
-    /// Its values, the default first; free text when empty.
+    /// The values of the option, the default first; free text when empty.
     pub values: &'static [&'static str],
-    /// What it does.
+    /// The meaning of the option.
     pub help: &'static str,
-    /// What a search may turn it to; `None` when it changes what is stored, or what a crash loses, or is not worth a search.
+    /// The values that a search may try; `None` when the option changes what is stored or what a crash loses, or is not worth a search.
     pub tunable: Option<Tunable>,
 }
 
@@ -22,36 +22,37 @@ pub struct Tunable {
     pub values: &'static [&'static str],
     /// The setting of [`Facts`](crate::Facts) that shows the value in effect.
     pub shown_as: &'static str,
-    /// How the value is shown there.
+    /// The form in which the fact shows the value.
     pub shown: ShownAs,
 }
 
-/// How a store shows the value of an option.
+/// The form in which a store shows the value of an option.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ShownAs {
-    /// As it was given.
+    /// The value as it was given.
     Same,
-    /// As a number of bytes, where a size was given (`64MiB`, `512kB`).
+    /// A number of bytes, where a size was given (`64MiB`, `512kB`).
     Bytes,
 }
 
 impl OptionInfo {
-    /// An option that takes any text. Its help ends with `[default]`.
+    /// Returns an option that takes any text. Its help ends with `[default]`.
     pub const fn text(name: &'static str, help: &'static str) -> OptionInfo {
         OptionInfo::one_of(name, &[], help)
     }
 
-    /// An option that takes one of some values, the default first.
+    /// Returns an option that takes one of some values, the default first.
     pub const fn one_of(name: &'static str, values: &'static [&'static str], help: &'static str) -> OptionInfo {
         OptionInfo { name, values, help, tunable: None }
     }
 
-    /// The same, and a search may turn it: values worth trying, the default first. The store shows the one in effect under its name.
+    /// Returns the same, and a search may turn it: values worth trying, the default first. The store shows the one in effect under its
+    /// name.
     pub const fn tuned(self, values: &'static [&'static str]) -> OptionInfo {
         OptionInfo { tunable: Some(Tunable { values, shown_as: self.name, shown: ShownAs::Same }), ..self }
     }
 
-    /// The same, where the store shows the value in effect under another name or in another way.
+    /// Returns the same, where the store shows the value in effect under another name or in another way.
     pub const fn shown(self, shown_as: &'static str, shown: ShownAs) -> OptionInfo {
         let tunable = match self.tunable {
             Some(Tunable { values, .. }) => Some(Tunable { values, shown_as, shown }),
@@ -60,7 +61,7 @@ impl OptionInfo {
         OptionInfo { tunable, ..self }
     }
 
-    /// Why a value is not in effect, by the settings the store shows; `None` when it is, or nothing shows it.
+    /// Returns why a value is not in effect, by the settings the store shows; `None` when it is, or nothing shows it.
     pub(crate) fn not_in_effect(&self, asked: &str, config: &BTreeMap<String, String>) -> Option<String> {
         let Tunable { shown_as, shown, .. } = self.tunable?;
         match config.get(shown_as) {

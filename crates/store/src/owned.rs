@@ -51,7 +51,7 @@ pub enum OwnedFailure {
 }
 
 impl OwnedReply {
-    /// The same reply, borrowed.
+    /// Returns the same reply, borrowed.
     pub fn as_reply(&self) -> Reply<'_> {
         match self {
             OwnedReply::Value(value) => Reply::Value(value),
@@ -67,7 +67,7 @@ impl OwnedReply {
 }
 
 impl OwnedFailure {
-    /// The same failure, borrowed.
+    /// Returns the same failure, borrowed.
     pub fn as_failure(&self) -> Failure<'_> {
         match self {
             OwnedFailure::Refused(words) => Failure::Refused(words),

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use std::rc::Rc;
 use study::Secret;
 
-/// What the host offers a private deployment, or one node of it.
+/// The directory, ports and programs that the host offers a private deployment, or one node of it.
 #[derive(Clone)]
 pub struct Place {
     /// Empty private directory that no other user can read; removed afterwards.
@@ -22,7 +22,7 @@ pub struct Place {
 }
 
 impl Place {
-    /// A place that takes its ports from here; no port is given twice.
+    /// Makes a place that takes its ports from here; no port is given twice.
     pub fn new(
         directory: impl Into<PathBuf>,
         root: bool,
@@ -32,7 +32,7 @@ impl Place {
         Place { directory: directory.into(), root, secret, ports: Rc::new(ports) }
     }
 
-    /// A place that is never used: for a plan that is only examined, to see whether a spec is possible.
+    /// Returns a place that is never used: for a plan that is only examined, to see whether a spec is possible.
     pub fn on_paper(root: bool) -> Place {
         let last = Cell::new(0);
         let next = move || {
@@ -42,7 +42,7 @@ impl Place {
         Place::new("/nowhere", root, Secret::new("on paper"), next)
     }
 
-    /// A loopback port that was free a moment ago (the host tries again with others when one was taken meanwhile).
+    /// Returns a loopback port that was free a moment ago (the host tries again with others when one was taken meanwhile).
     ///
     /// # Errors
     /// No port is free.
@@ -50,7 +50,7 @@ impl Place {
         (self.ports)().map_err(|error| StoreError::open("a free port", error))
     }
 
-    /// The place of the node of this name: its directory is its own, below this one; its ports come from the same source.
+    /// Returns the place of the node of this name: its directory is its own, below this one; its ports come from the same source.
     pub fn node(&mut self, name: &str) -> Place {
         Place { directory: self.directory.join(name), ..self.clone() }
     }

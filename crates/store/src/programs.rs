@@ -20,9 +20,9 @@ const MAX_OUTPUT_BYTES: u64 = 64 << 10;
 /// Where servers are installed that an ordinary user's `PATH` leaves out.
 const SYSTEM_DIRS: [&str; 3] = ["/usr/local/sbin", "/usr/sbin", "/sbin"];
 
-/// The first of these programs that is installed; earlier names are preferred. A name is looked for on `PATH`, then in
-/// `extra_dirs`, then in the system's sbin directories. In an extra directory one component may be `*`, e.g.
-/// `/usr/lib/postgresql/*/bin`: the highest number there is tried first.
+/// Returns the first of these programs that is installed; earlier names are preferred. A name is looked for on `PATH`, then in
+/// `extra_dirs`, then in the system's sbin directories. In an extra directory one component may be `*`, e.g. `/usr/lib/postgresql/*/bin`:
+/// the highest number there is tried first.
 pub fn find(names: &[&str], extra_dirs: &[&str]) -> Option<PathBuf> {
     let path = env::var_os("PATH").unwrap_or_default();
     let dirs: Vec<PathBuf> = env::split_paths(&path)
@@ -33,15 +33,15 @@ pub fn find(names: &[&str], extra_dirs: &[&str]) -> Option<PathBuf> {
     names.iter().find_map(|name| dirs.iter().map(|dir| dir.join(name)).find(|path| is_program(path)))
 }
 
-/// The first of these users that the machine has, in its own list; a directory service is not asked.
+/// Returns the first of these users that the machine has, in its own list; a directory service is not asked.
 pub fn user(names: &[&'static str]) -> Option<&'static str> {
     let list = fs::read_to_string("/etc/passwd").ok()?;
     let has = |name: &str| list.lines().any(|line| line.split(':').next() == Some(name));
     names.iter().copied().find(|name| has(name))
 }
 
-/// The first line that `program args` prints (standard output, else standard error); `None` when it cannot be started,
-/// fails, prints nothing or takes longer than 5 s.
+/// Returns the first line that `program args` prints (standard output, else standard error); `None` when it cannot be started, fails,
+/// prints nothing or takes longer than 5 s.
 pub fn version_line(program: &Path, args: &[&str]) -> Option<String> {
     first_line_within(program, args, VERSION_TIMEOUT)
 }

@@ -1,6 +1,6 @@
 //! What a store answered.
 
-/// One answer. It borrows from the session's buffers and is gone after the call that hands it over.
+/// An answer of a store. It borrows from the session's buffers and is gone after the call that hands it over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reply<'a> {
     /// The value of a get.
@@ -26,43 +26,44 @@ pub enum Reply<'a> {
     Failed(Failure<'a>),
 }
 
-/// How an operation failed. What is known of it then is its [`Fate`].
+/// The way in which an operation failed. Its [`Fate`] is what is known of the operation then.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Failure<'a> {
     /// The store understood and said no, and nothing happened: its own words.
     Refused(&'a str),
-    /// It was never sent, for lack of a connection: the operating system's words.
+    /// The operation was never sent, for lack of a connection: the operating system's words.
     NotConnected(&'a str),
     /// The store says itself that it may have happened (time ran out among its nodes, an error within): its own words.
     Unknown(&'a str),
     /// The connection broke between request and reply: the operating system's words.
     ConnectionLost(&'a str),
-    /// What came back is not the protocol.
+    /// The reply is not the protocol.
     Protocol(&'a str),
     /// No reply within the deadline.
     Deadline,
 }
 
-/// What is known of an operation that failed. Anything in doubt is unknown: then no store is blamed, and nothing is forgiven that is certain.
+/// The fate of an operation that failed, as far as it is known. Anything in doubt is unknown: then no store is blamed, and nothing certain
+/// is forgiven.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
-    /// It did not happen: the store said no.
+    /// The operation did not happen: the store said no.
     Refused,
-    /// It did not happen: it was never sent.
+    /// The operation did not happen: it was never sent.
     NotConnected,
-    /// It may have happened, wholly or in part, or may happen still.
+    /// The operation may have happened, wholly or in part, or may happen still.
     Unknown,
 }
 
 impl Fate {
-    /// Whether its effect may be found in the store.
+    /// Returns whether its effect may be found in the store.
     pub fn may_have_happened(self) -> bool {
         self == Fate::Unknown
     }
 }
 
 impl<'a> Failure<'a> {
-    /// What is known of the operation.
+    /// Returns the fate of the operation.
     #[inline]
     pub fn fate(self) -> Fate {
         match self {
@@ -74,7 +75,7 @@ impl<'a> Failure<'a> {
         }
     }
 
-    /// A server's refusal in its own words; unknown if these report a timeout, as those of servers between client and store do.
+    /// Returns a server's refusal in its own words; unknown if these report a timeout, as those of servers between client and store do.
     #[cold]
     pub fn said(words: &'a str) -> Failure<'a> {
         let waited =
@@ -82,7 +83,7 @@ impl<'a> Failure<'a> {
         if waited { Failure::Unknown(words) } else { Failure::Refused(words) }
     }
 
-    /// Why it failed.
+    /// Returns why it failed.
     pub fn words(self) -> &'a str {
         match self {
             Failure::Refused(words)
@@ -96,7 +97,7 @@ impl<'a> Failure<'a> {
 }
 
 impl Reply<'_> {
-    /// What is known of the operation, if this says that it failed.
+    /// Returns the fate of the operation, if this reply says that it failed.
     #[inline]
     pub fn fate(&self) -> Option<Fate> {
         match self {
@@ -105,7 +106,7 @@ impl Reply<'_> {
         }
     }
 
-    /// Value bytes read by this reply.
+    /// Returns the number of value bytes that this reply has read.
     #[inline]
     pub fn bytes_read(&self) -> u64 {
         match self {
@@ -138,7 +139,7 @@ impl RowBuffer {
         self.ends.push((key_end, self.bytes.len() as u32));
     }
 
-    /// A view of all rows.
+    /// Returns a view of all rows.
     pub fn rows(&self) -> Rows<'_> {
         Rows { buffer: self }
     }
@@ -151,22 +152,22 @@ pub struct Rows<'a> {
 }
 
 impl<'a> Rows<'a> {
-    /// Number of rows.
+    /// Returns the number of rows.
     pub fn len(&self) -> usize {
         self.buffer.ends.len()
     }
 
-    /// Whether there is none.
+    /// Returns whether there is none.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Bytes of all keys and values.
+    /// Returns the number of bytes of all keys and values.
     pub fn bytes_len(&self) -> usize {
         self.buffer.bytes.len()
     }
 
-    /// Key and value of a row, by its place.
+    /// Returns key and value of a row, by its place.
     pub fn get(&self, index: usize) -> Option<(&'a [u8], &'a [u8])> {
         let (key_end, value_end) = *self.buffer.ends.get(index)?;
         let start = index.checked_sub(1).map_or(0, |before| self.buffer.ends[before].1);
@@ -174,7 +175,7 @@ impl<'a> Rows<'a> {
         Some((bytes(start, key_end), bytes(key_end, value_end)))
     }
 
-    /// Keys and values in order.
+    /// Returns keys and values in order.
     pub fn iter(&self) -> impl Iterator<Item = (&'a [u8], &'a [u8])> + use<'a> {
         let buffer = self.buffer;
         let mut start = 0;

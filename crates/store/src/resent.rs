@@ -9,13 +9,13 @@ use std::sync::atomic::{AtomicU64, Ordering};
 pub struct Resent(Arc<AtomicU64>);
 
 impl Resent {
-    /// One more was sent again.
+    /// Counts one more request that was sent again.
     #[cold]
     pub fn add(&self) {
         self.0.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// How many there have been.
+    /// Returns how many there have been.
     pub fn count(&self) -> u64 {
         self.0.load(Ordering::Relaxed)
     }

@@ -20,9 +20,9 @@ use study::HeadOfLine;
 /// How long nodes are waited for together before each is asked again: one whose connection is down has nothing to watch.
 const ASK_AGAIN: Duration = Duration::from_millis(20);
 
-/// Where keys belong.
+/// The rule for which node has a key.
 pub trait Route {
-    /// The node of a key: less than the number of sessions. No allocation, no lock: it is asked once per key.
+    /// Returns the node of a key: less than the number of sessions. No allocation, no lock: it is asked once per key.
     fn node(&self, key: &[u8]) -> usize;
 }
 
@@ -73,7 +73,7 @@ pub struct Routed<R> {
 }
 
 impl<R: Route + 'static> Routed<R> {
-    /// A session over these, one per node, in the order the route numbers them. All were opened with the same plan.
+    /// Returns a session over these, one per node, in the order the route numbers them. All were opened with the same plan.
     ///
     /// # Errors
     /// When the system gives nothing to wait for several with.
@@ -81,7 +81,7 @@ impl<R: Route + 'static> Routed<R> {
         Ok(Box::new(Routed::new(route, sessions, slots)?))
     }
 
-    /// The same, for who wants to change the route, or to add nodes.
+    /// Makes the same, for who wants to change the route, or to add nodes.
     ///
     /// # Errors
     /// As of [`session`](Routed::session).
@@ -92,7 +92,7 @@ impl<R: Route + 'static> Routed<R> {
         Ok(Routed { route, nodes, splits, watch })
     }
 
-    /// Where keys belong.
+    /// Returns where keys belong.
     pub fn route(&mut self) -> &mut R {
         &mut self.route
     }

@@ -11,14 +11,14 @@ use std::time::Duration;
 pub struct CommandLine {
     /// The program.
     pub program: PathBuf,
-    /// Its arguments.
+    /// The arguments of the command.
     pub args: Vec<OsString>,
     /// Environment variables set in addition to a minimal environment.
     pub env: Vec<(String, String)>,
 }
 
 impl CommandLine {
-    /// A program without arguments.
+    /// Makes a program without arguments.
     pub fn new(program: impl Into<PathBuf>) -> CommandLine {
         CommandLine { program: program.into(), args: Vec::new(), env: Vec::new() }
     }
@@ -57,7 +57,7 @@ fn shell_word(word: &str) -> String {
     format!("'{}'", word.replace('\'', "'\\''"))
 }
 
-/// How to start one server. The program stays in the foreground (no daemon mode), so that it dies with us.
+/// The plan by which one server is started. The program stays in the foreground (no daemon mode), so that it dies with kvtrial.
 #[derive(Clone)]
 pub struct ServerPlan {
     /// Directories below the server's directory to make first (owned by `user` when set).
@@ -69,20 +69,20 @@ pub struct ServerPlan {
     pub prepare: Vec<CommandLine>,
     /// The server.
     pub run: CommandLine,
-    /// Where it will listen.
+    /// The endpoint on which the server will listen.
     pub endpoint: Endpoint,
     /// Ordinary user to switch to when kvtrial runs as root, e.g. `postgres`; `None`: stay.
     pub user: Option<&'static str>,
     /// The server's own log below the server's directory, shown when it does not start. Output is captured anyway.
     pub log: Option<PathBuf>,
-    /// How long it may take until it answers.
+    /// The longest time until the server answers.
     pub start_timeout: Duration,
     /// Signal that asks it to end (then SIGKILL after 10 s).
     pub stop_signal: i32,
 }
 
 impl ServerPlan {
-    /// A server that needs nothing made or run before it, stays who it is, answers within 10 s and ends at SIGTERM.
+    /// Makes a server that needs nothing made or run before it, stays who it is, answers within 10 s and ends at SIGTERM.
     pub fn new(run: CommandLine, endpoint: Endpoint) -> ServerPlan {
         ServerPlan {
             directories: Vec::new(),

@@ -16,10 +16,10 @@ use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 use study::HeadOfLine;
 
-/// One logical client of a session; has at most one operation in flight. Numbered from 0 within the session.
+/// A logical client of a session; has at most one operation in flight. Numbered from 0 within the session.
 pub type Slot = u32;
 
-/// How many slots a session serves, for how many clients.
+/// The number of slots a session serves, and of clients.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SessionPlan {
     /// Clients of this session, each with a connection (or library handle) of its own unless they [share](crate::Connections) some.
@@ -36,7 +36,7 @@ impl SessionPlan {
     }
 }
 
-/// How long a poll may wait for a reply.
+/// The longest time a poll may wait for a reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Until {
     /// Return at once, with whatever is there.
@@ -47,15 +47,15 @@ pub enum Until {
 
 /// Receives replies from a poll.
 pub trait Sink {
-    /// Bytes have just arrived; the replies that follow until the next call all arrived now. Bridges call it before each
-    /// batch of replies, so that one clock read serves them all.
+    /// Says that bytes have just arrived; the replies that follow until the next call all arrived now. Bridges call this before each batch
+    /// of replies, so that one clock read serves them all.
     fn arrived(&mut self);
 
-    /// The reply to the operation in flight on `slot`.
+    /// Takes the reply to the operation in flight on `slot`.
     fn reply(&mut self, slot: Slot, reply: &Reply<'_>);
 }
 
-/// One worker thread's handle on a store, with many operations in flight.
+/// A worker thread's handle on a store, with many operations in flight.
 pub trait Session {
     /// Starts an operation on an idle slot. `Some` is the reply of a store that answers at once; `None` means in flight.
     /// Bytes may be held back until the next [`poll`](Session::poll).
@@ -118,8 +118,9 @@ pub trait Session {
         None
     }
 
-    /// What becomes readable when there is something to hand over, for one thread to wait for several sessions; `None` where a session waits
-    /// in [`poll`](Session::poll) only, or never. A session that was asked expects to be polled with [`Until::Now`].
+    /// Returns the descriptor that becomes readable when there is something to hand over, for one thread to wait for several sessions;
+    /// `None` where a session waits in [`poll`](Session::poll) only, or never. A session that was asked for its descriptor expects to be
+    /// polled with [`Until::Now`].
     ///
     /// # Errors
     /// When the system gives no such thing.
@@ -127,7 +128,7 @@ pub trait Session {
         Ok(None)
     }
 
-    /// What drives the loop around this session.
+    /// Returns the loop that drives this session.
     fn executor(&self) -> Executor {
         Executor::Blocking
     }
@@ -136,7 +137,7 @@ pub trait Session {
 /// The result of giving an operation up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Abandoned {
-    /// It has failed.
+    /// The operation has failed.
     GivenUp,
     /// The session cannot do that, or has nothing in flight there.
     Never,
@@ -147,11 +148,11 @@ pub enum Abandoned {
 pub enum Heed {
     /// Nothing: there is no use in telling it more.
     Ignored,
-    /// It is being fetched into the processor's cache.
+    /// The key is being fetched into the processor's cache.
     Fetched,
 }
 
-/// What drives the worker loop around a session.
+/// The loop that drives a worker around a session.
 #[derive(Clone)]
 pub enum Executor {
     /// The session waits inside `poll`.
@@ -180,7 +181,7 @@ impl Executor {
     }
 }
 
-/// How client threads are laid out for a store.
+/// The layout of client threads for a store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Threading {
     /// A call may block in the library: one thread a client.
@@ -189,7 +190,7 @@ pub enum Threading {
     Shared,
 }
 
-/// What was really opened, as it says itself.
+/// The product that was really opened, as it reports itself.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Facts {
     /// Product, e.g. `Redis`, `MariaDB`, `FerretDB`.
@@ -203,21 +204,21 @@ pub struct Facts {
 /// Something a store did besides answering.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Happening {
-    /// One word: `rehash`, `fork`, `compaction`.
+    /// A word for the cause: `rehash`, `fork`, `compaction`.
     pub cause: &'static str,
-    /// When it began; `None`: known is only how long it took.
+    /// The start of the event; `None`: only its length is known.
     pub start: Option<Instant>,
-    /// How long it took.
+    /// The length of the event.
     pub duration: std::time::Duration,
-    /// What the store says of it.
+    /// The store's own words on it.
     pub detail: String,
 }
 
-/// How long a server may take to count its keys, if it has to read all of them: longer than anybody waits. A worker that is silent for
-/// longer than its work took is ended before.
+/// The longest time a server may take to count its keys, if it has to read all of them: longer than anybody waits. A worker that is silent
+/// for longer than its work took is ended before.
 pub const COUNT_PATIENCE: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// What a store says it holds, as far as it can say.
+/// The number of keys that a store says it holds, as far as it can say.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Holding {
     /// Keys, counters and records of counters, each once.
@@ -230,11 +231,11 @@ pub struct Holding {
 
 /// An opened store, shared by all threads of a trial.
 pub trait Store: Send + Sync {
-    /// What it can do natively, and its limits.
+    /// Returns the operations the store does natively, and its limits.
     fn capabilities(&self) -> &Capabilities;
 
-    /// Why an operation that stores of its kind have is not among the capabilities, in the store's words; `None` where it is, or where
-    /// no store of the kind has it.
+    /// Returns why an operation that stores of its kind have is not among the capabilities, in the store's words; `None` where it is, or
+    /// where no store of the kind has it.
     fn lacks(&self, kind: OperationKind) -> Option<&str> {
         let _ = kind;
         None
@@ -256,7 +257,7 @@ pub trait Store: Send + Sync {
         Ok(session)
     }
 
-    /// How threads are laid out over clients.
+    /// Returns how threads are laid out over clients.
     fn threading(&self) -> Threading;
 
     /// Reads product, version and effective configuration from the store.
@@ -265,15 +266,15 @@ pub trait Store: Send + Sync {
     /// When the store cannot be reached or refuses.
     fn facts(&self) -> Result<Facts, StoreError>;
 
-    /// What it did besides answering since it was opened, as far as it knows: evidence when a stall has to be explained. Asked for
-    /// outside of the clock.
+    /// Returns the events in the store since it was opened, besides answering, as far as it knows them: evidence when a stall has to be
+    /// explained. Asked for outside of the clock.
     fn happened(&self) -> Vec<Happening> {
         Vec::new()
     }
 
-    /// Called now and then, by no client's thread, while a phase runs whose stalls will have to be explained: a store that tells only
-    /// what it is doing now notes it for [`happened`](Store::happened). A store that does not answer holds it up for about this time
-    /// at most: the phase may be over by then.
+    /// Notes what the store is doing. Called now and then, by no client's thread, while a phase runs whose stalls will have to be
+    /// explained: a store that only reports what it is doing now notes it for [`happened`](Store::happened). A store that does not answer
+    /// holds this call up for about that time at most: the phase may be over by then.
     fn look(&self, within: Duration) {
         let _ = within;
     }
@@ -301,7 +302,7 @@ pub trait Store: Send + Sync {
         Ok(())
     }
 
-    /// What the adapter has made in the server if it was not there, by kind and name: tables, collections, databases.
+    /// Returns what the adapter has made in the server, by kind and name: tables, collections, databases.
     fn made(&self) -> Vec<String> {
         Vec::new()
     }
@@ -324,7 +325,7 @@ pub trait Store: Send + Sync {
         Ok(None)
     }
 
-    /// What it says it holds: asked at the end of a trial of a private store, outside of the clock.
+    /// Returns the number of keys that the store says it holds: asked at the end of a trial of a private store, outside of the clock.
     ///
     /// # Errors
     /// When it cannot be reached, or refuses.
@@ -332,12 +333,12 @@ pub trait Store: Send + Sync {
         Ok(Holding::default())
     }
 
-    /// How its keys are spread over nodes, where kvtrial spreads them.
+    /// Returns how keys are spread over nodes, where kvtrial spreads them.
     fn spread(&self) -> Option<Arc<dyn Spread>> {
         None
     }
 
-    /// Where its keys are just now, of a cluster that spreads them itself.
+    /// Returns where keys are just now, for a cluster that spreads them itself.
     ///
     /// # Errors
     /// When no node says it.

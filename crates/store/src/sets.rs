@@ -9,13 +9,13 @@ use std::ops::Range;
 /// A way to keep sets of ids.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SetWay {
-    /// Its name, the value of the option `way`.
+    /// The name of the way: the value of the option `way`.
     pub name: &'static str,
-    /// How well it counts.
+    /// The precision of its counts.
     pub precision: SetPrecision,
 }
 
-/// How well a way counts.
+/// The precision of a way's counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SetPrecision {
     /// To the element.
@@ -32,7 +32,7 @@ pub enum SetPrecision {
     },
 }
 
-/// What is made of several sets.
+/// The combination of several sets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum SetCombination {
     /// The ids that are in any of them.
@@ -44,15 +44,15 @@ pub enum SetCombination {
 /// Under which a store with keys keeps what it has made of several sets.
 pub const SET_RESULT_KEY: &str = "kvtrial-sets:result";
 
-/// The key under which a store with keys keeps a set.
+/// Returns the key under which a store with keys keeps a set.
 pub fn set_key(set: usize) -> String {
     format!("kvtrial-sets:{set}")
 }
 
-/// What is known of the sets before the first id is added.
+/// The facts about the sets that are known before the first id is added.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SetPlan {
-    /// How many sets there are.
+    /// The number of sets.
     pub sets: usize,
     /// Ids that will be added to all of them together: no fewer than there are different ones.
     pub ids: usize,
@@ -82,7 +82,7 @@ pub trait SetKeeper: Send {
         Ok(())
     }
 
-    /// How many ids are in the union or intersection of these sets; of a single set: how many it has.
+    /// Returns how many ids are in the union or intersection of these sets; of a single set: how many it has.
     ///
     /// # Errors
     /// In the store's words.
@@ -99,7 +99,7 @@ pub trait SetKeeper: Send {
         visit: &mut dyn FnMut(u64),
     ) -> Result<(), StoreError>;
 
-    /// Bytes the sets take with all that belongs to them (an index of ids), when it is known.
+    /// Returns the number of bytes the sets take with all that belongs to them (an index of ids), when it is known.
     ///
     /// # Errors
     /// In the store's words.
@@ -107,7 +107,7 @@ pub trait SetKeeper: Send {
 }
 
 impl SetPrecision {
-    /// Standard error of a count of `count` ids, in ids.
+    /// Returns the standard error of a count of `count` ids, in ids.
     pub fn count_error(self, count: u64) -> f64 {
         let count = count as f64;
         match self {
@@ -120,8 +120,8 @@ impl SetPrecision {
         }
     }
 
-    /// Standard error of an intersection, in ids: `each` are the sizes of the sets, `union` and `intersection` of what they have
-    /// together. Of HyperLogLogs it is |A| + |B| - |A ∪ B|, whose three errors add up; a theta sketch samples the ids with a
+    /// Returns the standard error of an intersection, in ids: `each` are the sizes of the sets, `union` and `intersection` the sizes of
+    /// these. For HyperLogLogs the intersection is |A| + |B| - |A ∪ B|, whose three errors add up; a theta sketch samples the ids with a
     /// probability that the largest set decides.
     pub fn intersection_error(self, each: &[u64], union: u64, intersection: u64) -> f64 {
         match self {

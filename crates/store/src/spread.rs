@@ -1,14 +1,14 @@
 //! Keys spread over several nodes, as a job sees it that changes their number.
 
-/// Where keys belong, shared by all sessions of a spread store.
+/// The rule for which node has a key, shared by all sessions of a spread store.
 ///
 /// At first all nodes have their share. A job that changes their number [plans](Spread::plan) that, and takes the stages one after the
 /// other, between its phases: no operation may be in flight when a stage ends.
 pub trait Spread: Send + Sync {
-    /// How many nodes there are, with keys or without.
+    /// Returns how many nodes there are, with keys or without.
     fn nodes(&self) -> usize;
 
-    /// Whether keys move when the number of nodes changes.
+    /// Returns whether keys move when the number of nodes changes.
     fn keys_move(&self) -> bool;
 
     /// Plans a change. Keys belong to the nodes of before it from now on.
@@ -17,27 +17,27 @@ pub trait Spread: Send + Sync {
     /// There is no such node, this scheme cannot do without it, or a change was planned before.
     fn plan(&self, change: NumberChange) -> Result<(), String>;
 
-    /// How many nodes have keys before the change that was planned, and after it.
+    /// Returns how many nodes have keys before the change that was planned, and after it.
     fn change(&self) -> Option<(usize, usize)>;
 
-    /// The node that is lost in the change that was planned, with its keys.
+    /// Returns the node that is lost in the change that was planned, with its keys.
     fn lost(&self) -> Option<usize>;
 
     /// Enters a stage of the change that was planned.
     fn enter(&self, stage: Stage);
 
-    /// The nodes of a key that was stored before the change, then and after it; of no change that was planned, the same twice.
+    /// Returns the nodes of a key that was stored before the change, then and after it; of no change that was planned, the same twice.
     fn nodes_of(&self, key: &[u8]) -> (usize, usize);
 
-    /// What theory says of the smaller of the two numbers of nodes, and of a node that joins it; `None`: no change was planned, or no
+    /// Returns the theory for the smaller of the two numbers of nodes, and for a node that joins it; `None`: no change was planned, or no
     /// key moves.
     fn law(&self) -> Option<Law>;
 
-    /// What moving keys took so far.
+    /// Returns the requests that moving keys took so far.
     fn moves(&self) -> Moves;
 }
 
-/// How the number of nodes changes by one. Nodes are numbered from 0.
+/// The change of the number of nodes by one. Nodes are numbered from 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NumberChange {
     /// The last node has no keys at first, and joins.
@@ -48,7 +48,7 @@ pub enum NumberChange {
     Lost(usize),
 }
 
-/// How far a change of the number of nodes is.
+/// The stage of a change of the number of nodes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stage {
     /// Keys belong where the old number of nodes puts them.
@@ -60,7 +60,7 @@ pub enum Stage {
     After,
 }
 
-/// What the moving of keys took.
+/// The requests that moving keys took.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Moves {
     /// Gets and puts of keys that move, or had moved; where no key moves, of all keys.
@@ -71,10 +71,10 @@ pub struct Moves {
     pub keys: u64,
 }
 
-/// What theory says: how evenly keys are spread over nodes, and how many move when a node joins.
+/// The theory of a spread: how evenly keys lie on the nodes, and how many move when a node joins.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Law {
-    /// How many nodes.
+    /// The number of nodes.
     pub nodes: usize,
     /// Variance of a node's share that is the placement's own, before any key is drawn.
     pub own_variance: f64,
@@ -85,7 +85,7 @@ pub struct Law {
 }
 
 impl Law {
-    /// Coefficient of variation of the nodes' shares of this many keys: standard deviation over mean.
+    /// Returns the coefficient of variation of the nodes' shares of this many keys: standard deviation over mean.
     pub fn variation(&self, keys: u64) -> f64 {
         let nodes = self.nodes as f64;
         let sampling = (nodes - 1.0) / (nodes * nodes * keys as f64);

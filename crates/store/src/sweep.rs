@@ -1,18 +1,18 @@
 //! Many keys at once: to find out whether they are there, or to delete them.
 
-/// What is done about keys.
+/// The action on the job's keys.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sweep {
-    /// They are looked for.
+    /// Looks for the keys.
     Look,
-    /// Those that are there are deleted.
+    /// Deletes the keys that are there.
     Delete,
 }
 
-/// What there was of them.
+/// The keys that a sweep found.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Swept {
-    /// How many were there.
+    /// The number of keys that were there.
     pub there: u64,
     /// The first of them: its place among the keys given.
     pub first: Option<usize>,

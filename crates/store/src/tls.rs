@@ -8,15 +8,15 @@ use study::Spec;
 
 #[cfg(feature = "tls")]
 mod config;
+mod explained;
 #[cfg(feature = "tls")]
 mod pinned;
-mod words;
 
 #[cfg(feature = "tls")]
 pub use config::{config, settle_provider};
-pub use words::explained;
+pub use explained::explained;
 #[cfg(feature = "tls")]
-pub use words::words;
+pub use explained::words;
 
 /// Asks for TLS. A store whose protocol can be spoken over it has this among its options, and [`CA`].
 pub const TLS: OptionInfo = OptionInfo::one_of(
@@ -52,7 +52,7 @@ impl fmt::Display for Trust {
     }
 }
 
-/// The user's servers, reached over TLS where the spec asks for it.
+/// Returns the user's servers, reached over TLS where the spec asks for it.
 ///
 /// # Errors
 /// When it cannot be had: what the options contradict, a file that holds no certificate, a build without TLS.

@@ -1,24 +1,24 @@
 //! Which node of a cluster has which keys, as the cluster itself says.
 
-/// Where the keys of a store are just now.
+/// The places of a store's keys just now.
 pub enum Whereabouts {
     /// The store says it of every key.
     Said(Box<dyn Keepers>),
-    /// It does not: why, as it follows `etcd: `.
+    /// The store does not report them: why, as it follows `etcd: `.
     Unsaid(&'static str),
 }
 
 /// The nodes that keys are at, as a store has said once.
 pub trait Keepers: Send + Sync {
-    /// How many nodes it knows, with keys or without. They are numbered from 0, those of a private deployment in its order, and keep their
-    /// numbers.
+    /// Returns how many nodes it knows, with keys or without. They are numbered from 0, those of a private deployment in its order, and
+    /// keep their numbers.
     fn nodes(&self) -> usize;
 
-    /// The node that answers for this key; of several with copies the first.
+    /// Returns the node that answers for this key; of several with copies the first.
     fn keeper(&self, key: &[u8]) -> usize;
 }
 
 impl Whereabouts {
-    /// That of a store whose nodes all have every key.
+    /// The whereabouts in a store whose nodes all have every key.
     pub const EVERYWHERE: Whereabouts = Whereabouts::Unsaid("every node has every key");
 }

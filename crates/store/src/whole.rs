@@ -24,12 +24,12 @@ impl FieldPath {
         ))
     }
 
-    /// The names, from the top.
+    /// Returns the names, from the top.
     pub fn names(&self) -> &[String] {
         &self.0
     }
 
-    /// As SQL/JSON has it: `$."origin"."iata"`.
+    /// Writes the path as SQL/JSON has it: `$."origin"."iata"`.
     pub fn sql_json(&self) -> String {
         self.0.iter().fold("$".to_owned(), |path, name| path + ".\"" + name + "\"")
     }
@@ -51,7 +51,7 @@ pub struct Reduction {
     pub sum: FieldPath,
 }
 
-/// One group of a reduction.
+/// A group of a reduction.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ReductionGroup {
     /// The value of the field they share.
@@ -62,12 +62,12 @@ pub struct ReductionGroup {
     pub sum: i64,
 }
 
-/// Whether a store has something itself.
+/// Whether a store has an ability itself.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Support {
-    /// It does it itself.
+    /// The store has it itself.
     Native,
-    /// It does not; a job does it with other operations, says so, or leaves it out.
+    /// The store lacks it; a job uses other operations, says so, or leaves it out.
     #[default]
     Absent,
 }

@@ -44,10 +44,10 @@ pub use talk::Talk;
 use crate::{Operation, Reply};
 use std::time::Duration;
 
-/// How long connecting and the answer to [`Codec::hello`] may take, and each question of a [`Talk`].
+/// The longest time for connecting and the answer to [`Codec::hello`], and for each question of a [`Talk`].
 pub const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// What a codec must remember of a request to read its reply: small, copied into the connection's queue.
+/// The part of a request that a codec must remember to read its reply: small, copied into the connection's queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Expect {
     /// The operation's kind.
@@ -56,7 +56,7 @@ pub struct Expect {
     pub detail: u32,
 }
 
-/// What was found at the start of the bytes received.
+/// The start of the bytes received, decoded.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Decoded<'a> {
     /// A reply is not complete. `at_least` more bytes are needed (a hint for the buffer; 1 when unknown).
@@ -64,32 +64,32 @@ pub enum Decoded<'a> {
         /// Bytes still missing, at least.
         at_least: usize,
     },
-    /// One whole reply, in the first `consumed` bytes.
+    /// A whole reply, in the first `consumed` bytes.
     Reply {
         /// The reply; borrows from the bytes received or from the codec's scratch.
         reply: Reply<'a>,
         /// Bytes it took.
         consumed: usize,
     },
-    /// This is not the protocol; the connection is of no further use. Says what was expected.
+    /// The bytes are not the protocol; the connection is of no further use. Says what was expected.
     Broken(&'static str),
 }
 
-/// How replies find their requests.
+/// The rule by which replies find their requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Replies {
-    /// They come in the order of the requests.
+    /// Replies come in the order of the requests.
     InOrder,
-    /// They come in any order; each names its request by a ticket, which no other request of the connection has had.
+    /// Replies come in any order; each names its request by a ticket, which no other request of the connection has had.
     ByTicket,
 }
 
-/// What the bytes received begin with, in a protocol whose replies have tickets.
+/// The head of the bytes received, in a protocol whose replies have tickets.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Head {
     /// A whole reply.
     Reply {
-        /// Its request: what [`Codec::encode`] left in [`Expect::detail`].
+        /// The ticket of the request: the number that [`Codec::encode`] left in [`Expect::detail`].
         ticket: u32,
         /// Bytes it takes.
         bytes: usize,
@@ -104,29 +104,29 @@ pub enum Head {
         /// Bytes it takes.
         bytes: usize,
     },
-    /// It is not whole. `at_least` more bytes are needed.
+    /// The reply is not whole. `at_least` more bytes are needed.
     Incomplete {
         /// Bytes still missing, at least.
         at_least: usize,
     },
-    /// This is not the protocol.
+    /// The bytes are not the protocol.
     Broken(&'static str),
 }
 
-/// One connection's encoder and decoder: pure, no I/O, no clock. A connection that is opened again gets a new one.
+/// A connection's encoder and decoder: pure, no I/O, no clock. A connection that is opened again gets a new one.
 pub trait Codec: 'static {
     /// How its replies find their requests.
     const REPLIES: Replies = Replies::InOrder;
 
-    /// Where replies come [`ByTicket`](Replies::ByTicket): what the bytes begin with. What the server wants to hear at once (a pong) is
-    /// written to `answer`. A reply that is whole is then handed to [`decode`](Codec::decode).
+    /// Decodes the head of the bytes received, where replies come [`ByTicket`](Replies::ByTicket). An answer that the server wants at once
+    /// (a pong) is written to `answer`. A reply that is whole is then handed to [`decode`](Codec::decode).
     fn head(&mut self, input: &[u8], answer: &mut Vec<u8>) -> Head {
         let _ = (input, answer);
         Head::Broken("replies of this protocol have no tickets")
     }
 
-    /// Whether a reply to a request that is no longer in flight is passed over, because several servers may answer one request: the
-    /// first to do so is believed. Otherwise it breaks the connection.
+    /// Returns whether a reply to a request that is no longer in flight is passed over, because several servers may answer one request:
+    /// the first answer is believed. Otherwise such a reply breaks the connection.
     fn may_repeat(&self, ticket: u32) -> bool {
         let _ = ticket;
         false

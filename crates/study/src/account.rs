@@ -2,8 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// What became of the writes of a trial. Only what was acknowledged and is lost speaks against the store: of a write that failed nobody knows
-/// whether it took effect.
+/// The fate of a trial's writes. Only a lost acknowledged write speaks against the store: whether a failed write took effect is unknown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct WriteAccount {

@@ -15,7 +15,7 @@ pub struct Answer {
 }
 
 impl Answer {
-    /// The same with every character of its facts to be seen: titles and words in them come from data.
+    /// Returns the same with every character of its facts to be seen: titles and words in them come from data.
     pub fn seen(mut self) -> Answer {
         self.facts.values_mut().for_each(show);
         self

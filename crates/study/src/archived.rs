@@ -2,7 +2,7 @@
 
 use crate::{BudgetLayer, Cell, Class, Spec, Transport};
 
-/// The layer a baseline shows, and how the server of a cell is reached on this machine.
+/// Returns the layer a baseline shows, and how the server of a cell is reached on this machine.
 pub fn layer_and_transport(cell: &Cell) -> (Option<BudgetLayer>, Option<Transport>) {
     let Ok(spec) = cell.store.parse::<Spec>() else { return (None, None) };
     let layer = match spec.name.as_str() {
@@ -15,7 +15,7 @@ pub fn layer_and_transport(cell: &Cell) -> (Option<BudgetLayer>, Option<Transpor
     (cell.baseline.then_some(layer), has_server.then(|| spec.transport(Some(private))).flatten())
 }
 
-/// The records a job left in the store: what they were called in the answers of the jobs there were then.
+/// Returns the records a job left in the store: what they were called in the answers of the jobs there were then.
 pub fn records(cell: &Cell) -> Option<u64> {
     let fact = |name: &str| cell.answer.facts.get(name)?.as_u64();
     ["records", "keys", "pages", "documents", "rows"].into_iter().find_map(fact)

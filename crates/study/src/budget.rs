@@ -23,7 +23,7 @@ impl BudgetLayer {
     pub const ALL: [BudgetLayer; 4] =
         [BudgetLayer::Generator, BudgetLayer::Client, BudgetLayer::Wire, BudgetLayer::Store];
 
-    /// The word of `study.json` and of reports.
+    /// Returns the word of `study.json` and of reports.
     pub fn name(self) -> &'static str {
         match self {
             BudgetLayer::Generator => "generator",
@@ -40,11 +40,11 @@ impl fmt::Display for BudgetLayer {
     }
 }
 
-/// One part of a budget: a layer, or several that no baseline splits.
+/// A part of a budget: one layer, or several layers that no baseline splits.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct BudgetPart {
-    /// What it covers, e.g. `["wire", "store"]` where there was no echo baseline.
+    /// The layers of this part, e.g. `["wire", "store"]` where there was no echo baseline.
     pub layers: Vec<BudgetLayer>,
     /// The cell it ends at, and the one it begins at: `ram` beyond `null`. Without a beginning the whole time of the cell.
     pub of: String,
@@ -52,7 +52,7 @@ pub struct BudgetPart {
     pub beyond: Option<String>,
     /// Time per operation, nanoseconds: the difference of the two cells, with its interval. Its value is never below zero.
     pub time_ns: Quantity,
-    /// Whether the interval lies above zero. If not, these trials show no effect of the part.
+    /// Whether the interval lies above zero. If not, these trials show no effect of this part.
     #[serde(alias = "told_apart")]
     pub separated: bool,
     /// Length of its bar, nanoseconds: never negative, and the bars of a budget add up to its time per operation.
@@ -60,7 +60,7 @@ pub struct BudgetPart {
 }
 
 impl BudgetPart {
-    /// `client`, or `wire + store`.
+    /// Returns the name of the part: `client`, or `wire + store`.
     pub fn name(&self) -> String {
         self.layers.iter().map(|layer| layer.name()).collect::<Vec<_>>().join(" + ")
     }
@@ -70,14 +70,14 @@ impl BudgetPart {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct SlowBaseline {
-    /// Its store: `echo-unix`.
+    /// The baseline's store: `echo-unix`.
     pub store: String,
-    /// Its makespan by operations, nanoseconds.
+    /// The baseline's makespan per operation, nanoseconds.
     pub time_per_operation_ns: Quantity,
 }
 
-/// What an operation of a cell costs, and what it went into. Time per operation is the makespan divided by the operations: with several
-/// in flight at once it is less than any one of them took.
+/// The cost of an operation of a cell, split into layers. Time per operation is the makespan divided by the operations: with several in
+/// flight at once it is shorter than any single operation.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Budget {

@@ -7,7 +7,7 @@ use crate::{
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// What identifies a cell within a study.
+/// The job, store and parameters that identify a cell within a study.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct CellKey {
     /// Name of the job.
@@ -31,19 +31,19 @@ pub struct Cell {
     /// The value of every varied key that this store takes (store options too, which are part of `store`).
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub varied: BTreeMap<String, String>,
-    /// What this cell read other than the others of its study: `records`, `bytes`, ...
+    /// Facts of the input that differ between this cell and the others of its study: `records`, `bytes`, ...
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub input: BTreeMap<String, serde_json::Value>,
-    /// Whether this is a baseline, such as `null`, `ram` or `echo`: added to compare with.
+    /// Whether this cell is a baseline, such as `null`, `ram` or `echo`: added for comparison.
     pub baseline: bool,
-    /// Of a baseline: the last of the layers of cost it has. Read it with [`Cell::layer`].
+    /// For a baseline: the last layer of cost the baseline includes. Read this with [`Cell::layer`].
     #[serde(skip_serializing_if = "Option::is_none")]
     pub layer: Option<BudgetLayer>,
-    /// How its server is reached on this machine. `None` of a library, and when the server is elsewhere. Read it with
+    /// How the cell's server is reached on this machine. `None` for a library, and when the server is elsewhere. Read this with
     /// [`Cell::transport`].
     #[serde(skip_serializing_if = "Option::is_none")]
     pub transport: Option<Transport>,
-    /// What it may be ranked with: nothing of another class unless asked.
+    /// The class: cells are ranked within one class unless the user asks otherwise.
     pub class: Class,
     /// On how many servers each pair is once all is well. `None` of a library, of a server of the user's, and in studies of earlier builds.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -56,14 +56,14 @@ pub struct Cell {
     pub emulated: Vec<String>,
     /// Durability level in effect.
     pub durability: Option<Durability>,
-    /// Who says so; `None` in studies of earlier builds.
+    /// The source of the durability level; `None` in studies of earlier builds.
     pub durability_source: Option<DurabilitySource>,
-    /// What crashes had shown of that level, with this version and these settings; `None`: it is only what the store says.
+    /// The result of earlier crashes at that level, with this version and these settings; `None`: only the store vouches for the level.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub durability_shown: Option<ShownPromise>,
-    /// What was really measured, e.g. `Redis` or `FerretDB`.
+    /// The product that was really measured, e.g. `Redis` or `FerretDB`.
     pub product: String,
-    /// Its version, as it says itself.
+    /// The version that the store reports.
     pub store_version: String,
     /// Effective configuration read back from the store.
     pub store_config: BTreeMap<String, String>,
@@ -114,7 +114,7 @@ pub struct Cell {
     pub records: Option<u64>,
     /// Every phase that all counted trials had, in the order they ran.
     pub by_phase: Vec<PhaseSummary>,
-    /// Where the time per operation goes; `None` where no baseline can say.
+    /// The split of the time per operation; `None` where no baseline can give it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub budget: Option<Budget>,
     /// The growth curve of the counted trial whose makespan is the median.
@@ -123,10 +123,10 @@ pub struct Cell {
     /// The stalls of that trial.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub stalls: Vec<Stall>,
-    /// What that curve comes to.
+    /// The summary of that curve.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub growth: Option<GrowthFacts>,
-    /// What each fault of the plan cost.
+    /// The cost of each fault of the plan.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub faults: Vec<FaultFigures>,
     /// Acknowledged writes lost, where nodes failed on purpose and every counted trial knows.
@@ -139,13 +139,13 @@ pub struct Cell {
     pub more: BTreeMap<String, serde_json::Value>,
 }
 
-/// One phase over all counted trials.
+/// The summary of one phase over all counted trials.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct PhaseSummary {
     /// The job's name of it.
     pub name: String,
-    /// Whether it counts into the makespan.
+    /// Whether the phase counts into the makespan.
     pub timed: bool,
     /// Operations completed in one trial (the first).
     pub operations: u64,
@@ -164,33 +164,34 @@ pub struct PhaseSummary {
 }
 
 impl Cell {
-    /// What identifies this cell.
+    /// Returns the key that identifies this cell.
     pub fn key(&self) -> CellKey {
         CellKey { job: self.job.clone(), store: self.store.clone(), params: self.params.clone() }
     }
 
-    /// The last of the layers of cost a baseline has; `None` of other cells. Earlier builds did not record it.
+    /// Returns the last of the layers of cost a baseline has; `None` of other cells. Earlier builds did not record it.
     pub fn layer(&self) -> Option<BudgetLayer> {
         self.layer.or_else(|| archived::layer_and_transport(self).0)
     }
 
-    /// How its server is reached on this machine; `None` of a library, and when the server is elsewhere. Earlier builds did not
-    /// record it.
+    /// Returns how the cell's server is reached on this machine; `None` for a library, and when the server is elsewhere. Studies of
+    /// earlier builds did not record this.
     pub fn transport(&self) -> Option<Transport> {
         self.transport.or_else(|| archived::layer_and_transport(self).1)
     }
 
-    /// Records the job leaves in the store, as far as its input says. Earlier builds did not record it.
+    /// Returns the number of records the job leaves in the store, as far as its input says. Earlier builds did not record it.
     pub fn records(&self) -> Option<u64> {
         self.records.or_else(|| archived::records(self))
     }
 
-    /// Whether any trial that counts was finished.
+    /// Returns whether any counted trial was finished.
     pub fn was_run(&self) -> bool {
         self.counted().next().is_some()
     }
 
-    /// Whether its durability level is only what is said of the user's own server. Earlier builds did not record it; there a URL decides.
+    /// Returns whether the durability level of the user's own server is only a claim. Earlier builds did not record this; for them a URL
+    /// decides.
     pub fn durability_is_claimed(&self) -> bool {
         match self.durability_source {
             Some(source) => source != DurabilitySource::SetByKvtrial,
@@ -198,7 +199,7 @@ impl Cell {
         }
     }
 
-    /// Whose word its durability level is; of a cell without one nobody's.
+    /// Returns who vouches for the durability level; `None` for a cell without one.
     pub fn durability_source(&self) -> Option<DurabilitySource> {
         self.durability?;
         let of_old = || match self.durability_is_claimed() {
@@ -208,12 +209,13 @@ impl Cell {
         Some(self.durability_source.unwrap_or_else(of_old))
     }
 
-    /// Trials that count, in the order they ran.
+    /// Returns the trials that count, in the order they ran.
     pub fn counted(&self) -> impl Iterator<Item = &TrialRecord> {
         self.trials.iter().filter(|trial| !trial.warmup)
     }
 
-    /// Whether its answer may be held against that of others: in no counted trial operations failed while nodes failed on purpose.
+    /// Returns whether the cell's answer may be compared with other answers: in no counted trial operations failed while nodes failed on
+    /// purpose.
     pub fn is_comparable(&self) -> bool {
         !self.counted().any(TrialRecord::failed_in_fault)
     }

@@ -7,24 +7,24 @@ use std::fmt;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Class {
-    /// It shows what operations cost without a store, such as `null`, `ram` and `echo`.
+    /// A baseline: shows the cost of operations without a store, such as `null`, `ram` and `echo`.
     Baseline,
     /// A data structure of a library in kvtrial's own memory.
     Library,
     /// A library in this process.
     #[default]
     Embedded,
-    /// One server process.
+    /// A store of one server process.
     Network,
     /// Several server processes.
     Distributed,
 }
 
 impl Class {
-    /// All of them, in the order of every table.
+    /// All classes, in the order of every table.
     pub const ALL: [Class; 5] = [Class::Baseline, Class::Library, Class::Embedded, Class::Network, Class::Distributed];
 
-    /// The word used in reports and `study.json`.
+    /// Returns the word used in reports and `study.json`.
     pub fn name(self) -> &'static str {
         match self {
             Class::Baseline => "baseline",
@@ -35,7 +35,7 @@ impl Class {
         }
     }
 
-    /// Whether its stores are servers.
+    /// Returns whether the class's stores are servers.
     pub fn has_servers(self) -> bool {
         matches!(self, Class::Network | Class::Distributed)
     }

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 /// Upper bounds of the ages of lost writes, seconds; what is older has a place of its own behind them.
 pub const LOST_AGES_S: [f64; 6] = [0.001, 0.01, 0.1, 0.5, 1.0, 2.0];
 
-/// How a crash is made.
+/// The means by which a crash is made.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CrashMeans {
@@ -16,15 +16,15 @@ pub enum CrashMeans {
     Kill,
     /// All processes stop where they are, keep their connections, and go on later.
     Freeze,
-    /// By a command of the user's, who starts the store again by another.
+    /// A command of the user kills the store, and another one starts it again.
     Command,
 }
 
-/// How many of the nodes of a store fail at once.
+/// The share of a store's nodes that fail at once.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum StruckNodes {
-    /// One, chosen by the seed.
+    /// One node, chosen by the seed.
     One,
     /// The fewest that are more than half, chosen by the seed.
     Majority,
@@ -34,7 +34,7 @@ pub enum StruckNodes {
 }
 
 impl StruckNodes {
-    /// How many of this number of nodes.
+    /// Returns how many of `nodes` nodes fail.
     pub fn of(self, nodes: usize) -> usize {
         match self {
             StruckNodes::One => nodes.min(1),
@@ -44,18 +44,18 @@ impl StruckNodes {
     }
 }
 
-/// What a store is doing when the crash comes, besides answering clients that write.
+/// The activity of a store at the moment of the crash, besides answering clients that write.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CrashMoment {
     /// Nothing it was told to.
     #[default]
     Write,
-    /// It brings its log into its files, by its own command, again and again.
+    /// The store writes its log into its files, by its own command, again and again.
     Checkpoint,
-    /// It rewrites its files, by its own command, again and again.
+    /// The store rewrites its files, by its own command, again and again.
     Compaction,
-    /// It starts after a crash: a second one comes then.
+    /// The store starts after a crash, and is killed a second time.
     Recovery,
 }
 
@@ -66,11 +66,11 @@ const SECOND_S: f64 = 1.0;
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Crash {
-    /// How they are made.
+    /// The means of the crashes.
     pub means: CrashMeans,
-    /// How many of the nodes of each store fail at once.
+    /// The share of each store's nodes that fail at once.
     pub nodes: StruckNodes,
-    /// When they come.
+    /// The store's activity when the crashes come.
     pub during: CrashMoment,
     /// Cuts each case is to have.
     pub cuts: u32,
@@ -80,7 +80,7 @@ pub struct Crash {
     pub value_bytes: Option<u32>,
     /// The longest time from the first acknowledgements to a crash, seconds; `None` in studies of earlier versions.
     pub within_s: Option<f64>,
-    /// How long clients continue while nodes are frozen, or while others are left, seconds; `None` where all fail for good.
+    /// The time for which clients continue while nodes are frozen, or while other nodes are left, seconds; `None` where all fail for good.
     pub outage_s: Option<f64>,
     /// Each level of each store, in the order they were named.
     pub cases: Vec<CrashCase>,
@@ -94,9 +94,9 @@ pub struct CrashCase {
     pub store: String,
     /// Level of durability; `None` where it could not be had.
     pub level: Option<Durability>,
-    /// What was really started, e.g. `Redis`.
+    /// The product that was really started, e.g. `Redis`.
     pub product: String,
-    /// Its version, as it says itself.
+    /// The version that the store reports.
     pub store_version: String,
     /// Effective configuration read back from the store.
     pub store_config: BTreeMap<String, String>,
@@ -115,13 +115,13 @@ pub struct CrashCase {
     pub more: BTreeMap<String, serde_json::Value>,
 }
 
-/// What crashes show of a level's promise.
+/// The verdict of crashes on a level's promise.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Promise {
-    /// In no cut was it broken.
+    /// No cut broke the promise.
     Kept,
-    /// In at least one it was.
+    /// At least one cut broke the promise.
     Broken,
     /// No cut was made, or nothing had been acknowledged.
     #[default]
@@ -131,7 +131,7 @@ pub enum Promise {
 }
 
 impl Promise {
-    /// As tables say it.
+    /// Returns the word that tables use.
     pub fn name(self) -> &'static str {
         match self {
             Promise::Kept => "kept",
@@ -142,46 +142,47 @@ impl Promise {
     }
 }
 
-/// One crash.
+/// A record of one crash.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct CrashCut {
-    /// Its number, from 1.
+    /// The number of the cut, from 1.
     pub cut: u32,
     /// Seed of what was written and of the moment.
     pub seed: u64,
-    /// From the first acknowledgements to the crash, seconds.
+    /// The time from the first acknowledgements to the crash, seconds.
     pub wrote_s: f64,
-    /// From its start, on what was left, until it answered, seconds; `None` when it did not.
+    /// The time from the restart, on what was left, to the first answer, seconds; `None` when there was no answer.
     pub recovery_s: Option<f64>,
-    /// It did not start again, or could not be read: its own words.
+    /// The store's own words when it did not start again, or could not be read.
     pub not_started: Option<String>,
-    /// What was found.
+    /// The findings of the reader.
     pub found: CrashFindings,
     /// The nodes that failed, by name; empty where there is one.
     pub nodes: Vec<String>,
-    /// How long clients went on writing after it, seconds; `None` where all had failed for good.
+    /// The time for which clients went on writing after the crash, seconds; `None` where all nodes had failed for good.
     pub outage_s: Option<f64>,
     /// The longest time without any acknowledgement in that: all of it when none came any more.
     pub dark_s: Option<f64>,
-    /// Whether the store was at what it had been told to do when the crash came; `None` where nothing was told.
+    /// Whether the crash struck during the checkpoint or compaction the store had been told to make; `None` where it had been told
+    /// nothing.
     pub at_it: Option<bool>,
-    /// When it was killed again, seconds after it had been started on what was left.
+    /// The time of the second kill, seconds after the restart on what was left.
     pub again_s: Option<f64>,
-    /// Where its files are, when it broke the promise and they were to be kept.
+    /// The store's files, if it broke the promise and they were to be kept.
     pub kept: Option<KeptFiles>,
 }
 
 /// The files of a store that broke its promise, left to the user.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct KeptFiles {
-    /// Their directory.
+    /// The directory of the files.
     pub directory: String,
     /// How to open them: the commands that start the server, one per line, or the spec of an embedded store.
     pub open: String,
 }
 
-/// What was found after a crash.
+/// The findings after a crash.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct CrashFindings {
@@ -191,7 +192,8 @@ pub struct CrashFindings {
     pub in_doubt: u64,
     /// Acknowledged writes of which nothing is there.
     pub lost: u64,
-    /// Their ages at the crash: how many are younger than each of 0.001, 0.01, 0.1, 0.5, 1 and 2 s (and not younger than the one before), and older.
+    /// The ages of the lost writes at the crash: how many are younger than each of 0.001, 0.01, 0.1, 0.5, 1 and 2 s (and not younger than
+    /// the one before), and older.
     pub lost_ages: Vec<u64>,
     /// The age of the oldest, seconds.
     pub oldest_lost_s: Option<f64>,
@@ -209,13 +211,13 @@ pub struct CrashFindings {
     pub examples: Vec<String>,
 }
 
-/// What became of the writes of one client.
+/// The fate of one client's writes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ClientSurvival {
     /// Writes that were acknowledged.
     pub acknowledged: u64,
-    /// Those of which nothing is there.
+    /// Acknowledged writes of which nothing is there.
     pub lost: u64,
 }
 
@@ -245,8 +247,9 @@ impl CrashFindings {
 }
 
 impl CrashCut {
-    /// Whether it breaks the promise of a level. After a crash no level may hold what was never written. `none` may have lost anything;
-    /// `second` what was acknowledged in the last second; `os` and `commit` nothing; and all but `none` must open again.
+    /// Returns whether the findings break the promise of a level. After a crash no level may hold what was never written. `none` may have
+    /// lost anything; `second` what was acknowledged in the last second; `os` and `commit` nothing; and all levels but `none` must open
+    /// again.
     pub fn breaks(&self, level: Durability) -> bool {
         let found = &self.found;
         let is_loss = match level {
@@ -260,12 +263,12 @@ impl CrashCut {
 }
 
 impl CrashCase {
-    /// `redis-unix,durability=os`: what `kvtrial crash` takes.
+    /// Returns the name that `kvtrial crash` takes: `redis-unix,durability=os`.
     pub fn name(&self) -> String {
         self.level.map_or_else(|| self.store.clone(), |level| format!("{},durability={level}", self.store))
     }
 
-    /// What was found after all cuts.
+    /// Returns the findings of all cuts together.
     pub fn found(&self) -> CrashFindings {
         self.cuts.iter().fold(CrashFindings::default(), |mut sum, cut| {
             sum.add(&cut.found);

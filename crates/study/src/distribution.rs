@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-/// What a [`Histogram`] holds, as plain text: from those of several trials their percentiles together are computed.
+/// A [`Histogram`] as plain text: percentiles over several trials are computed from the sum of their distributions.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct LatencyDistribution {
@@ -29,7 +29,7 @@ pub(crate) fn is_zero(number: &u64) -> bool {
 }
 
 impl LatencyDistribution {
-    /// Whether nothing was counted.
+    /// Returns whether nothing was counted.
     pub fn is_empty(&self) -> bool {
         self.counts.is_empty() && self.failed == 0
     }
@@ -52,7 +52,7 @@ impl LatencyDistribution {
         LatencyDistribution { counts: text, ..rest }
     }
 
-    /// The buckets that are not empty: the number of each, and how many it has.
+    /// Returns the buckets that are not empty: the number of each, and how many it has.
     pub(crate) fn counts(&self) -> impl Iterator<Item = Result<(usize, u64), String>> {
         let mut next = 0usize;
         self.counts.split_ascii_whitespace().filter_map(move |word| {
@@ -74,7 +74,7 @@ impl LatencyDistribution {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct LatencyDistributions {
-    /// From the intended send to the reply, by kind of operation (`get`, `put`, ...).
+    /// Latencies from the intended send to the reply, by kind of operation (`get`, `put`, ...).
     pub by_operation: BTreeMap<String, LatencyDistribution>,
     /// Open loop: from the actual send to the reply. Under closed loop it is that of all kinds of operations together.
     #[serde(skip_serializing_if = "LatencyDistribution::is_empty")]
@@ -88,12 +88,12 @@ pub struct LatencyDistributions {
 }
 
 impl LatencyDistributions {
-    /// Whether nothing was counted.
+    /// Returns whether nothing was counted.
     pub fn is_empty(&self) -> bool {
         self.by_operation.values().all(LatencyDistribution::is_empty)
     }
 
-    /// The latencies of all of these together.
+    /// Returns the latencies of all of these together.
     ///
     /// # Errors
     /// One is not what a histogram writes.

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
 
-/// What survives a crash of the store or of the machine.
+/// The promise of what survives a crash of the store or of the machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Durability {
@@ -19,7 +19,7 @@ pub enum Durability {
 }
 
 impl Durability {
-    /// The word used in specs, reports and `study.json`.
+    /// Returns the word used in specs, reports and `study.json`.
     pub fn name(self) -> &'static str {
         match self {
             Durability::None => "none",
@@ -29,7 +29,7 @@ impl Durability {
         }
     }
 
-    /// The level that servers and engines have another word for, such as `everysec`.
+    /// Returns the level that servers and engines have another word for, such as `everysec`.
     pub fn meant(word: &str) -> Option<Durability> {
         Some(match word.to_ascii_lowercase().as_str() {
             "everysec" | "every-second" | "everysecond" | "1s" => Durability::Second,
@@ -47,7 +47,7 @@ impl fmt::Display for Durability {
     }
 }
 
-/// Where the word on a durability level comes from. That a level holds is shown only by crashes.
+/// The source of a durability level. Only crashes show that a level holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum DurabilitySource {
@@ -62,7 +62,7 @@ pub enum DurabilitySource {
 }
 
 impl DurabilitySource {
-    /// The word of `study.json` and of reports.
+    /// Returns the word of `study.json` and of reports.
     pub fn name(self) -> &'static str {
         match self {
             DurabilitySource::SetByKvtrial => "set_by_kvtrial",

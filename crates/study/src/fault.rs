@@ -3,17 +3,17 @@
 use crate::Quantity;
 use serde::{Deserialize, Serialize};
 
-/// What one fault of the plan cost: medians over the counted trials in which it was done. What no trial shows is `None`.
+/// The cost of one fault of the plan: medians over the counted trials in which the fault was done. Figures that no trial shows are `None`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct FaultFigures {
-    /// As it was asked for: `at 5s kill 2`.
+    /// The fault as it was asked for: `at 5s kill 2`.
     pub planned: String,
     /// The node's name; empty for the only one.
     pub node: String,
     /// Counted trials in which it was done.
     pub trials: u32,
-    /// When it was done, seconds since the first timed phase began.
+    /// The time of the fault, seconds since the first timed phase began.
     pub at_s: Option<Quantity>,
     /// Longest time in which a part of the key space had no answers; 0 where none of 50 ms was seen.
     pub longest_dark_s: Option<Quantity>,

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// One point of a growth curve: a stretch of the run that ends with this many records stored.
+/// A point of a growth curve: a stretch of the run that ends with this many records stored.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct CurvePoint {
@@ -43,7 +43,7 @@ pub struct GetTimes {
     pub max_ns: u64,
 }
 
-/// What the growth of a store comes to. Rates and their share are of the part of the run that nobody paced: the first timed phase.
+/// A summary of a store's growth. Rates and their share cover the part of the run that nobody paced: the first timed phase.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct GrowthFacts {
@@ -72,17 +72,17 @@ pub struct GrowthFacts {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Stall {
-    /// When it began, seconds since the clock was switched on.
+    /// The start of the stall, seconds since the clock was switched on.
     pub at_s: f64,
     /// Records stored then.
     pub records: u64,
-    /// How long it took, seconds.
+    /// The length of the stall, seconds.
     pub duration_s: f64,
     /// Operations that would have been done in this time at the rate of the run so far.
     pub lost_operations: u64,
     /// `rehash`, `fork`, `swap`, `disk`, `processor`; absent: nothing that was watched explains it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cause: Option<String>,
-    /// What was seen at the time, or that nothing was.
+    /// The evidence of that time, or a note that there was none.
     pub evidence: String,
 }

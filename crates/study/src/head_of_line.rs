@@ -23,7 +23,7 @@ impl HeadOfLine {
         self.most_ahead = self.most_ahead.max(ahead as u64);
     }
 
-    /// The same with what was counted elsewhere.
+    /// Returns this count with that of another added.
     pub fn and(self, other: HeadOfLine) -> HeadOfLine {
         HeadOfLine {
             requests: self.requests + other.requests,
@@ -32,7 +32,7 @@ impl HeadOfLine {
         }
     }
 
-    /// Requests ahead of one, on average; 0 where there was none.
+    /// Returns the number of requests ahead of one, on average; 0 where there was none.
     pub fn mean_ahead(&self) -> f64 {
         self.ahead as f64 / self.requests.max(1) as f64
     }

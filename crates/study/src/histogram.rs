@@ -141,7 +141,7 @@ impl Histogram {
         Ok(())
     }
 
-    /// What it holds, to be kept.
+    /// Returns the histogram's contents in a form that can be stored.
     pub fn distribution(&self) -> LatencyDistribution {
         let (min_ns, max_ns) = if self.n == 0 { (0, 0) } else { (self.min, self.max) };
         LatencyDistribution::of_counts(
@@ -156,22 +156,23 @@ impl Histogram {
         )
     }
 
-    /// Number of latencies counted.
+    /// Returns the number of latencies counted.
     pub fn n(&self) -> u64 {
         self.n
     }
 
-    /// How many latencies each bucket has.
+    /// Returns how many latencies each bucket has.
     pub fn counts(&self) -> &[u64] {
         &self.counts
     }
 
-    /// The latency that a share `quantile` (0 to 1) of all stayed at or under, within 0.4 %; 0 when nothing was counted.
+    /// Returns the latency that a share `quantile` (0 to 1) of all stayed at or under, within 0.4 %; 0 when nothing was counted.
     pub fn quantile(&self, quantile: f64) -> u64 {
         self.at_rank(((quantile * self.n as f64).ceil() as u64).clamp(1, self.n.max(1))).unwrap_or(0)
     }
 
-    /// The same of all that was asked: what failed counts as slower than all that was answered. `None`: that is where this quantile lies.
+    /// Returns the same of all that was asked: what failed counts as slower than all that was answered. `None`: that is where this
+    /// quantile lies.
     pub fn quantile_of_asked(&self, quantile: f64) -> Option<u64> {
         let asked = self.n + self.failed;
         self.at_rank(((quantile * asked as f64).ceil() as u64).clamp(1, asked.max(1)))
@@ -195,7 +196,7 @@ impl Histogram {
         known.map_while(|&percent| Some((percent, self.quantile_of_asked(percent / 100.0)?))).collect()
     }
 
-    /// The usual figures.
+    /// Returns the usual figures.
     pub fn summary(&self) -> LatencySummary {
         let asked = (self.failed > 0).then(|| AskedPercentiles {
             p50: self.quantile_of_asked(0.5),

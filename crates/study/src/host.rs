@@ -15,21 +15,21 @@ pub struct HostFacts {
     pub cpus: u32,
     /// Frequency governor, where the kernel shows one.
     pub governor: Option<String>,
-    /// What a processor without work does: idle driver and governor, and how long a virtual one polls before it halts.
+    /// The behaviour of a processor without work: idle driver and governor, and how long a virtual one polls before it halts.
     pub idle: Option<String>,
     /// Main memory.
     pub memory_bytes: u64,
     /// File system type under the private store directories.
     pub filesystem: Option<String>,
-    /// Where the private store directories are made.
+    /// The directory below which private store directories are made.
     pub directory: String,
     /// Clock the latencies were taken with: `tsc` or `os`, and why.
     pub clock: String,
     /// Transparent huge pages setting.
     pub huge_pages: Option<String>,
-    /// Whether the machine says it is virtual, and what kind.
+    /// The kind of virtual machine, if the machine says it is one.
     pub virtualisation: Option<String>,
-    /// What the kernel does about each weakness this processor has, by the kernel's names, e.g. `spectre_v2`.
+    /// The kernel's measure against each weakness this processor has, by the kernel's names, e.g. `spectre_v2`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mitigations: Option<BTreeMap<String, String>>,
     /// Version of the processor's microcode.
@@ -37,7 +37,7 @@ pub struct HostFacts {
     pub microcode: Option<String>,
 }
 
-/// What disturbed one trial.
+/// The disturbances of one trial.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Noise {
@@ -54,21 +54,21 @@ pub struct Noise {
     pub judged: Judged,
 }
 
-/// Whether a trial could be judged for what else used the processors.
+/// Whether kvtrial could judge how much other programs used the processors during a trial.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Judged {
-    /// It was.
+    /// The trial could be judged.
     #[default]
     Yes,
-    /// It was too short: the kernel counts in ticks of 10 ms. Nothing is known of other load, steal and quotas.
+    /// The trial was too short: the kernel counts in ticks of 10 ms. Other load, steal and quotas are unknown.
     TooShort,
     /// The server is on this machine, but its processes were not found: `other_load` holds its own work too.
     ServerNotFound,
 }
 
 impl Judged {
-    /// Whether it was.
+    /// Returns whether the trial could be judged.
     pub fn is_yes(&self) -> bool {
         *self == Judged::Yes
     }

@@ -4,8 +4,8 @@ use crate::distribution::is_zero;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// One latency distribution, summarised from a histogram with at most 1 % error. Its figures are of the operations that were answered, but
-/// for `failed` and `asked`.
+/// A summary of one latency distribution, from a histogram with at most 1 % error. All figures but `failed` and `asked` cover the
+/// operations that were answered.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct LatencySummary {
@@ -64,17 +64,17 @@ impl LatencySummary {
         })
     }
 
-    /// Operations timed, answered or not.
+    /// Returns the number of operations timed, answered or not.
     pub fn asked_n(&self) -> u64 {
         self.n.saturating_add(self.failed)
     }
 
-    /// The share of these that failed; `None` where none was timed.
+    /// Returns the share of these that failed; `None` where none was timed.
     pub fn share_failed(&self) -> Option<f64> {
         (self.asked_n() > 0).then(|| self.failed as f64 / self.asked_n() as f64)
     }
 
-    /// The same of what was answered alone.
+    /// Returns the summary of the answered operations alone.
     pub fn answered(&self) -> LatencySummary {
         LatencySummary { failed: 0, asked: None, ..*self }
     }
@@ -88,9 +88,9 @@ pub const PERCENTILES: [f64; 17] =
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Latencies {
-    /// From the actual send to the reply, of operations that were answered.
+    /// Latencies from the actual send to the reply, of operations that were answered.
     pub service: LatencySummary,
-    /// From the intended send to the reply; the headline under open loop, equal to service under closed loop.
+    /// Latencies from the intended send to the reply; the headline under open loop, equal to service under closed loop.
     pub response: LatencySummary,
     /// Open loop: how late operations were sent (actual minus intended send).
     pub send_lag: LatencySummary,

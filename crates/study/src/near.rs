@@ -3,8 +3,8 @@
 /// How far a mistyped word may be from the one meant, as a share of the longer one: two letters of five.
 const FARTHEST: f64 = 0.4;
 
-/// Which of the known words was probably meant: the one fewest letters away, an exchange of two neighbours counted once. `None` when
-/// none is near.
+/// Finds the known word that was probably meant: the one fewest letters away, an exchange of two neighbours counted once. `None` when no
+/// word is near.
 ///
 /// ```
 /// # use kvtrial_study as study;
@@ -22,8 +22,8 @@ pub fn near<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<
     all.filter(within).min_by_key(|(distance, _)| *distance).map(|(_, known)| known)
 }
 
-/// The words most like this one, at most `most`, the nearest first: the one that was [probably meant](near) if there is one, then those that
-/// begin alike. Empty when no word is near.
+/// Returns the words most like this one, at most `most`, the nearest first: the one that was [probably meant](near) if there is one, then
+/// those that begin alike. Empty when no word is near.
 ///
 /// ```
 /// # use kvtrial_study as study;
@@ -40,7 +40,7 @@ pub fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>, most: u
     known
 }
 
-/// The same as a question to put behind an error: ` Did you mean redis?`, or nothing.
+/// Returns the same as a question to put behind an error: ` Did you mean redis?`, or nothing.
 pub fn did_you_mean<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> String {
     near(word, known).map_or(String::new(), |known| format!(" Did you mean {known}?"))
 }

@@ -13,29 +13,31 @@ pub enum Role {
     Nodes,
 }
 
-/// What was done to a node while a trial ran.
+/// A record of what was done to a node while a trial ran.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct FaultRecord {
-    /// As it was asked for: `at 5s kill 2`, `at 5s add`.
+    /// The fault as it was asked for: `at 5s kill 2`, `at 5s add`.
     pub planned: String,
     /// The node's name; empty for the only one.
     pub node: String,
-    /// When it was meant to happen, seconds since the first timed phase began.
+    /// The planned time, seconds since the first timed phase began.
     pub planned_at_s: f64,
-    /// When it was begun; `None`: the trial was over before.
+    /// The time the fault was begun; `None`: the trial was over before.
     pub at_s: Option<f64>,
-    /// When a frozen node went on, one that was started again was ready, or one that was added had its share of the keys.
+    /// The time a frozen node went on, a node that was started again was ready, or an added node had its share of the keys.
     pub until_s: Option<f64>,
-    /// Of one that was started again: when it had all that the others have. `None`: the store does not say it, or it had not by the end.
+    /// For a node that was started again: the time it had all that the others have. `None`: the store does not report this, or the node
+    /// had not caught up by the end.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub caught_up_s: Option<f64>,
-    /// Of one that led: which node led in its place, and from when on. `None`: none did by the end, or the store does not say who leads.
+    /// For a node that led: which node led in its place, and from when on. `None`: no node did by the end, or the store does not report
+    /// who leads.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub taken_over: Option<Takeover>,
     /// Longest time without a good reply between this fault and the next, or the end of the timed phases, as its series shows.
     pub longest_gap_s: Option<f64>,
-    /// How exact that is: the longest interval of the series.
+    /// The resolution of that gap: the longest interval of the series.
     pub resolution_s: Option<f64>,
     /// Longest time in which a part of the key space had no answers; `None`: it was not watched, or the fault never happened.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -61,9 +63,9 @@ pub struct FaultRecord {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Takeover {
-    /// Its name.
+    /// The name of the node that leads now.
     pub by: String,
-    /// When it was first seen to lead, seconds since the first timed phase began; exact to some 30 ms.
+    /// The time that node was first seen to lead, seconds since the first timed phase began; exact to some 30 ms.
     pub at_s: f64,
 }
 
@@ -73,19 +75,19 @@ pub struct Takeover {
 pub struct DarkTime {
     /// The part: the keys that one node answered for at first, from 0; of a store that is one to its clients, all keys.
     pub part: u32,
-    /// Its share of all keys, 0 to 1.
+    /// The part's share of all keys, 0 to 1.
     pub share: f64,
-    /// When it began, seconds since the first timed phase began.
+    /// The start of the dark time, seconds since the first timed phase began.
     pub from_s: f64,
-    /// When it ended: with a good answer, or with the phase.
+    /// The end of the dark time: a good answer, or the end of the phase.
     pub until_s: f64,
 }
 
-/// What one node used during the timed phases of a trial.
+/// The resources one node used during the timed phases of a trial.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct NodeUse {
-    /// Its name.
+    /// The name of the node.
     pub name: String,
     /// Whom it serves.
     pub role: Role,

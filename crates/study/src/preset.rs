@@ -7,21 +7,21 @@ use std::collections::BTreeMap;
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct PresetRecord {
-    /// Its name, the year of the original.
+    /// The name of the preset: the year of the original.
     pub name: String,
-    /// What was run then, and on what.
+    /// A sentence on what was run then, and on what machine.
     pub about: String,
-    /// Who published it, where.
+    /// The author and place of publication.
     pub source: String,
     /// Size of this study as a multiple of the original's.
     pub scale: f64,
-    /// What was made smaller or larger.
+    /// The quantities that were made smaller or larger.
     pub scaled: Vec<Scaled>,
     /// Options with which the user changed the preset.
     pub overridden: Vec<String>,
     /// The numbers published. The first is what the others are compared with.
     pub originals: Vec<Original>,
-    /// What is not as it was.
+    /// The differences from the original.
     pub differences: Vec<String>,
 }
 
@@ -29,11 +29,11 @@ pub struct PresetRecord {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Scaled {
-    /// What is counted, e.g. `keys`.
+    /// The quantity that is scaled, e.g. `keys`.
     pub what: String,
-    /// How many the original had.
+    /// The original's number.
     pub original: u64,
-    /// How many this study has.
+    /// This study's number.
     pub here: u64,
 }
 
@@ -49,11 +49,11 @@ pub struct Original {
     pub params: BTreeMap<String, String>,
     /// The number.
     pub value: f64,
-    /// What it measures.
+    /// The measure of this number.
     pub measure: OriginalMeasure,
 }
 
-/// What a published number measures.
+/// The measure of a published number.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum OriginalMeasure {
@@ -67,7 +67,7 @@ pub enum OriginalMeasure {
     },
     /// Things of the input per second.
     InputPerS {
-        /// Their name in the study's `input`.
+        /// The name of the items in the study's `input`.
         what: String,
     },
 }

@@ -27,12 +27,12 @@ fn or_infinite<'de, D: Deserializer<'de>>(number: D) -> Result<f64, D::Error> {
 }
 
 impl Quantity {
-    /// One observation: a value without an interval, and it says so.
+    /// Makes a quantity of one observation: a value without an interval, with a level of 0.
     pub fn single(value: f64) -> Quantity {
         Quantity { value, low: value, high: value, level: 0.0, n: 1 }
     }
 
-    /// Whether it is a percentile that was not reached, because too many operations failed.
+    /// Returns whether the quantity is a percentile that was not reached, because too many operations failed.
     pub fn is_not_reached(&self) -> bool {
         self.value == f64::INFINITY
     }

@@ -1,6 +1,6 @@
 //! The texts of specs without the passwords in them.
 
-/// The text of a spec with whatever may be a password in it replaced: also one that stands where it is not understood.
+/// Returns the text of a spec with whatever may be a password in it replaced: also one that stands where it is not understood.
 pub fn redact(text: &str) -> String {
     let (head, tail) = text.split_at(head_end(text));
     let head = match head.split_once("://") {
@@ -54,13 +54,13 @@ fn redact_place(place: &str) -> String {
     text
 }
 
-/// Whether an option of this name is likely to hold a password.
+/// Returns whether an option of this name is likely to hold a password.
 pub(crate) fn is_secret(name: &str) -> bool {
     let name = name.to_ascii_lowercase();
     ["pass", "pwd", "secret", "token", "auth", "credential", "apikey", "api_key"].iter().any(|part| name.contains(part))
 }
 
-/// Where the first address ends: at the first comma behind the password, which may hold commas; host and path may not.
+/// Returns where the first address ends: at the first comma behind the password, which may hold commas; host and path may not.
 pub(crate) fn head_end(text: &str) -> usize {
     match text.find("://").and(text.rfind('@')) {
         Some(at) => text[at..].find(',').map_or(text.len(), |comma| at + comma),

@@ -68,22 +68,22 @@ const REFUSING: [Remedy; 3] = [
     (&["too large", "exceeds the maximum"], "raise the store's limit on values, or make the values smaller"),
 ];
 
-/// What words of the system ask for, that say a limit of this machine is reached.
+/// Returns the remedy for words of the system that say a limit of this machine is reached.
 pub fn remedy_of_limit(words: &str) -> Option<&'static str> {
     first(LIMITS.iter(), words)
 }
 
-/// What words of the system or of a server ask for that is opened or connected to.
+/// Returns the remedy for words of the system or of a server about something that is opened or connected to.
 pub fn remedy_of_opening(words: &str) -> Option<&'static str> {
     first(LIMITS.iter().chain(&REACHING), words)
 }
 
-/// What they ask for where they answer the first words that were said to a server.
+/// Returns the remedy for words of the system or of a server that answer the first bytes sent to a server.
 pub fn remedy_of_greeting(words: &str) -> Option<&'static str> {
     first(LIMITS.iter().chain(&REACHING).chain(&GREETING), words)
 }
 
-/// What a store's refusal of an operation asks for.
+/// Returns the remedy for a store's refusal of an operation.
 pub fn remedy_of_refusal(words: &str) -> Option<&'static str> {
     first(LIMITS.iter().chain(&REACHING).chain(&REFUSING), words)
 }

@@ -18,7 +18,7 @@ pub struct RateSearch {
     pub clients: u32,
     /// The bound, e.g. `p99<2ms`.
     pub bound: String,
-    /// What all its rates count.
+    /// The unit of all rates of the search.
     #[serde(skip_serializing_if = "RateCount::is_operations")]
     pub counts: RateCount,
     /// Operations (see [`counts`](RateSearch::counts)) per second of a closed loop with the same clients, where the search began.
@@ -26,13 +26,13 @@ pub struct RateSearch {
     /// The rate, in operations per second: the median over independent rounds at the edge. `None` when no rate keeps the bound, or
     /// the search was not finished.
     pub rate: Option<Quantity>,
-    /// What stands in the way of a higher rate.
+    /// The obstacle to a higher rate.
     pub limited_by: RateLimit,
-    /// What more clients kept, where too few of them were the limit.
+    /// The rate that more clients kept, where too few of them were the limit.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub more_clients: Option<MoreClients>,
-    /// Of a bound that no rate keeps because of the client: the bounded figure of a server that does nothing, over the same kind of socket
-    /// and at the lowest rate tried, nanoseconds.
+    /// For a bound that no rate keeps because of the client: the bounded figure of a server that does nothing, over the same kind of
+    /// socket and at the lowest rate tried, nanoseconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub wire_ns: Option<f64>,
     /// Every rate tried, lowest first: offered rate against response time.
@@ -47,13 +47,13 @@ fn is_zero(number: &u32) -> bool {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct MoreClients {
-    /// How many they were.
+    /// The number of those clients.
     pub clients: u32,
     /// The rate.
     pub offered_ops_per_s: f64,
 }
 
-/// What the rates of a search count.
+/// The unit of a search's rates.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RateCount {
@@ -65,7 +65,7 @@ pub enum RateCount {
 }
 
 impl RateCount {
-    /// What is counted, in plain words.
+    /// Returns the unit in plain words.
     pub fn noun(self) -> &'static str {
         match self {
             RateCount::Operations => "operations",
@@ -78,7 +78,7 @@ impl RateCount {
     }
 }
 
-/// What stands in the way of a higher rate.
+/// The obstacle to a higher rate.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RateLimit {
@@ -103,7 +103,7 @@ pub enum RateLimit {
     Interrupted,
 }
 
-/// One offered rate. Medians over trials.
+/// A point of the curve: one offered rate, with medians over trials.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct RatePoint {
@@ -119,16 +119,16 @@ pub struct RatePoint {
     pub p99_9_ns: f64,
     /// Trials.
     pub n: u32,
-    /// In how many of them the bound was kept and everything due was sent.
+    /// The number of trials in which the bound was kept and everything due was sent.
     pub within: u32,
-    /// In how many of them the client itself was late, or at its limit, and the bound was broken.
+    /// The number of trials in which the client itself was late, or at its limit, and the bound was broken.
     pub client_late: u32,
-    /// In how many of them fewer operations were due than the rate asks for.
+    /// The number of trials in which fewer operations were due than the rate asks for.
     #[serde(skip_serializing_if = "is_zero")]
     pub not_offered: u32,
 }
 
-/// What `kvtrial tune` found.
+/// The result of `kvtrial tune`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Tune {
@@ -138,7 +138,7 @@ pub struct Tune {
     pub budget_s: f64,
     /// Wall time it took.
     pub used_s: f64,
-    /// What was searched: each key with its values, the default first.
+    /// The space that was searched: each key with its values, the default first.
     pub space: Vec<TunedKey>,
     /// Combinations of all values.
     pub combinations: u64,
@@ -148,8 +148,8 @@ pub struct Tune {
     pub default: BTreeMap<String, String>,
     /// The best setting of the search.
     pub best: BTreeMap<String, String>,
-    /// How many times better the best is than the default, from trials of their own that took turns after the search: above 1 is
-    /// better. By ranks, as its p-value: 1 is outside the interval of 95 % just when that is below 0.05.
+    /// How many times better the best is than the default, from trials of their own that took turns after the search: above 1 is better.
+    /// Computed by ranks, as the p-value is: 1 is outside the interval of 95 % just when that is below 0.05.
     pub gain: Option<Quantity>,
     /// Two-sided permutation test of ranks on the same trials.
     pub gain_p: Option<f64>,
@@ -163,13 +163,13 @@ pub struct Tune {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct TunedKey {
-    /// As `--vary` names it.
+    /// The key as `--vary` names it.
     pub key: String,
-    /// Its values, the default first.
+    /// The key's values, the default first.
     pub values: Vec<String>,
 }
 
-/// One round of successive halving.
+/// A round of successive halving.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct TuneRound {
@@ -196,12 +196,12 @@ pub struct TunedSetting {
     pub p99_ns: Option<Quantity>,
     /// Bytes on disk, or of a server without files its memory, by record of the job.
     pub bytes_per_record: Option<f64>,
-    /// Whether it was void: shown, never ranked.
+    /// Whether the setting was void: shown, never ranked.
     pub void: bool,
 }
 
 impl TunedSetting {
-    /// Its rate: of records where operations carry several, else of operations.
+    /// Returns the setting's rate: records per second where operations carry several, else operations per second.
     pub fn rate(&self) -> Option<Quantity> {
         self.records_per_s.or(self.ops_per_s)
     }

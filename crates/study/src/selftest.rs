@@ -28,25 +28,25 @@ pub struct Selftest {
 }
 
 impl Selftest {
-    /// How many proofs hold.
+    /// Returns how many proofs hold.
     pub fn holding(&self) -> usize {
         self.proofs.iter().filter(|proof| proof.passed).count()
     }
 }
 
-/// One claim about the instrument with what was measured.
+/// A claim about the instrument, with the measurement that proves or refutes it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Proof {
-    /// Its name, e.g. `stall_p99`.
+    /// The name of the proof, e.g. `stall_p99`.
     pub name: String,
-    /// Whether what was measured is within the bound.
+    /// Whether the measured value is within the bound.
     pub passed: bool,
-    /// What is claimed, in a sentence.
+    /// The claim, in a sentence.
     pub claim: String,
-    /// What was measured; `null` when it could not be (then `problem` says why).
+    /// The measured value; `null` when it could not be measured (then `problem` says why).
     pub measured: Option<f64>,
-    /// Where it has to be.
+    /// The bound the measured value has to keep.
     pub bound: Tolerance,
     /// Unit of `measured` and `bound`.
     pub unit: String,
@@ -69,22 +69,22 @@ pub struct Tolerance {
 }
 
 impl Tolerance {
-    /// From `low` to `high`.
+    /// Makes a bound from `low` to `high`.
     pub const fn between(low: f64, high: f64) -> Tolerance {
         Tolerance { low: Some(low), high: Some(high) }
     }
 
-    /// `high` or less.
+    /// Makes a bound of `high` or less.
     pub const fn at_most(high: f64) -> Tolerance {
         Tolerance { low: None, high: Some(high) }
     }
 
-    /// `low` or more.
+    /// Makes a bound of `low` or more.
     pub const fn at_least(low: f64) -> Tolerance {
         Tolerance { low: Some(low), high: None }
     }
 
-    /// Whether a measurement is within.
+    /// Returns whether a measurement is within the bound.
     pub fn holds(&self, measured: f64) -> bool {
         measured.is_finite()
             && self.low.is_none_or(|low| measured >= low)

@@ -7,14 +7,14 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ShownWhere {
-    /// This user's, on this machine.
+    /// The user's own crashes, on this machine.
     #[default]
     Here,
-    /// Those that came with the build, on another machine.
+    /// Crashes that came with the build, made on another machine.
     Elsewhere,
 }
 
-/// What crashes came to of a level. Where there were none, its promise is only what the store says.
+/// The result of crashes at a level. Where there were none, only the store vouches for its promise.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ShownPromise {
@@ -22,16 +22,16 @@ pub struct ShownPromise {
     pub place: ShownWhere,
     /// `kept` or `broken`.
     pub promise: Promise,
-    /// How they were made.
+    /// The means of the crashes.
     pub means: CrashMeans,
-    /// How many.
+    /// The number of crashes.
     pub cuts: u32,
     /// The day of the latest, e.g. `2026-11-25`.
     pub day: String,
 }
 
 impl ShownPromise {
-    /// The same after more crashes of that level: what was broken once stays broken.
+    /// Returns the same after more crashes of that level: what was broken once stays broken.
     pub fn after(self, earlier: &ShownPromise) -> ShownPromise {
         let promise = if earlier.promise == Promise::Broken { Promise::Broken } else { self.promise };
         ShownPromise { promise, cuts: self.cuts + earlier.cuts, ..self }

@@ -19,7 +19,7 @@ impl Secret {
         Secret(text.into())
     }
 
-    /// The password itself, for the wire only.
+    /// Returns the password itself, for the wire only.
     pub fn reveal(&self) -> &str {
         &self.0
     }
@@ -31,7 +31,7 @@ impl fmt::Debug for Secret {
     }
 }
 
-/// Where a server listens.
+/// The address at which a server listens.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Address {
     /// Host name or address, and port (`None`: the store's usual port).
@@ -60,7 +60,7 @@ impl fmt::Display for Address {
 /// A server, or several that are one store, and how to log in.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Authority {
-    /// Where it listens: at least one address, several of a store of several servers.
+    /// The server's addresses: at least one; several for a store of several servers.
     pub addresses: Vec<Address>,
     /// User name, when given.
     pub user: Option<String>,
@@ -71,13 +71,13 @@ pub struct Authority {
 }
 
 impl Authority {
-    /// Whether the password stands elsewhere: in its place is what every report and study shows of it.
+    /// Returns whether the password is kept elsewhere: the spec then has the `***` that every report and study shows.
     pub fn hides_its_password(&self) -> bool {
         self.password.as_ref().is_some_and(|password| password.reveal() == HIDDEN)
     }
 }
 
-/// What the spec points at.
+/// The target that a spec points at.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Target {
     /// A private server, or a private temporary directory, that lives and dies with the trial.
@@ -93,7 +93,7 @@ pub enum Target {
 pub struct Spec {
     /// Name of the adapter, e.g. `redis-unix`.
     pub name: String,
-    /// What it points at.
+    /// The target of the spec.
     pub target: Target,
     /// Durability level asked for; `None` is the store's default.
     pub durability: Option<Durability>,
@@ -107,24 +107,24 @@ pub struct Spec {
 pub struct SpecError {
     /// The spec without its password.
     pub spec: String,
-    /// What is wrong and what to write instead.
+    /// The problem, and what to write instead.
     pub problem: String,
 }
 
 impl Spec {
-    /// A private store of this name with its defaults.
+    /// Returns a private store of this name with its defaults.
     pub fn private(name: impl Into<String>) -> Spec {
         Spec { name: name.into(), target: Target::Private, durability: None, options: BTreeMap::new() }
     }
 
-    /// The same store, at this durability level.
+    /// Makes the same store, at this durability level.
     pub fn with_durability(mut self, durability: Durability) -> Spec {
         self.durability = Some(durability);
         self
     }
 
-    /// How the store is reached on this machine, when a private one is reached by `private`: of the user's server its address
-    /// says it. `None` in this process, and when the server is on another machine.
+    /// Returns how the store is reached on this machine: a private one by `private`, the user's own as its address says. `None` in this
+    /// process, and when the server is on another machine.
     pub fn transport(&self, private: Option<Transport>) -> Option<Transport> {
         match &self.target {
             Target::Server(authority) => {

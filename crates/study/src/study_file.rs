@@ -30,13 +30,13 @@ pub struct Study {
     /// The order in which trials run.
     #[serde(default)]
     pub order: TrialOrder,
-    /// What `--vary` varies; empty in a study of one combination.
+    /// The keys that `--vary` varies; empty in a study of one combination.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub varied: Vec<Varied>,
-    /// Which combinations were drawn, when not all.
+    /// The combinations that were drawn, when not all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sampled: Option<Sampled>,
-    /// What the job read: name, bytes, digest, counts; of a study of several combinations what all of them share.
+    /// Facts of the job's input: name, bytes, digest, counts; in a study of several combinations the facts all of them share.
     #[serde(default)]
     pub input: BTreeMap<String, serde_json::Value>,
     /// The original it repeats, when `--preset` named one.
@@ -47,10 +47,10 @@ pub struct Study {
     /// The latest self-test of this build on this machine; `null` when there was none.
     #[serde(default)]
     pub selftest: Option<Selftest>,
-    /// What is done to nodes in every trial, as `--fault` asks for it.
+    /// The faults of every trial, as `--fault` asks for them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub faults: Vec<String>,
-    /// What an operation may take while nodes fail, seconds.
+    /// The longest time for an operation while nodes fail, seconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fault_timeout_s: Option<f64>,
     /// All cells, in the order they were named.
@@ -58,13 +58,13 @@ pub struct Study {
     /// The highest rates under a bound, of `--find-rate`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub rate_search: Vec<RateSearch>,
-    /// What the run left in stores of the user's; `kvtrial clear` deletes it.
+    /// The keys and tables the run left in the user's own stores; `kvtrial clear` deletes them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub left: Vec<Left>,
-    /// What `kvtrial tune` found.
+    /// The result of `kvtrial tune`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tune: Option<Tune>,
-    /// What `kvtrial crash` found.
+    /// The result of `kvtrial crash`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub crash: Option<Crash>,
     /// Anything a later version adds.

@@ -1,8 +1,8 @@
 //! Moments as text.
 
-/// RFC 3339 in UTC with whole seconds, `2009-10-24T08:15:00Z`, of seconds since 1970 (leap seconds do not exist, as in Unix
-/// time). The date is found by Howard Hinnant's *chrono-Compatible Low-Level Date Algorithms*: years are counted from March, in
-/// eras of 400 years that all have 146,097 days.
+/// Formats seconds since 1970 as RFC 3339 in UTC with whole seconds, `2009-10-24T08:15:00Z` (leap seconds do not exist, as in Unix time).
+/// The date is found by Howard Hinnant's *chrono-Compatible Low-Level Date Algorithms*: years are counted from March, in eras of 400 years
+/// that all have 146,097 days.
 ///
 /// ```
 /// assert_eq!(kvtrial_study::rfc3339(1_000_000_000), "2001-09-09T01:46:40Z");

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// How a server on this machine is reached.
+/// The way in which a server on this machine is reached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Transport {

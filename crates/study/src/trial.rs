@@ -8,7 +8,7 @@ use crate::{
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// One point of a trial's time series.
+/// A point of a trial's time series.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct SeriesPoint {
@@ -24,22 +24,22 @@ pub struct SeriesPoint {
     pub max_ns: u64,
 }
 
-/// What a phase of a trial did. Timed phases make up the makespan.
+/// The record of a trial's phase. Timed phases make up the makespan.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct PhaseRecord {
     /// `load`, `run`, `read back`, or the job's own name.
     pub name: String,
-    /// Whether it counts into the makespan.
+    /// Whether the phase counts into the makespan.
     pub timed: bool,
     /// Wall time, seconds. Where the time given ended it: that time.
     pub elapsed_s: f64,
     /// Operations completed, good or bad.
     pub operations: u64,
-    /// Of these, those that failed.
+    /// The operations of these that failed.
     #[serde(skip_serializing_if = "is_zero")]
     pub failed_operations: u64,
-    /// Of those that did not fail, operations answered after the time given was over.
+    /// The operations that did not fail and were answered after the time given was over.
     #[serde(skip_serializing_if = "is_zero")]
     pub answered_late: u64,
     /// Records written or read: more than the operations where one carries several.
@@ -55,7 +55,7 @@ pub struct PhaseRecord {
     pub disk_bytes: Option<u64>,
 }
 
-/// What reading back did, in the phases that only verify.
+/// The figures of reading back, in the phases that only verify.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ReadBackFigures {
@@ -73,7 +73,7 @@ pub struct ReadBackFigures {
     pub longest_ns: u64,
 }
 
-/// What the server process used during the timed phases.
+/// The resources the server process used during the timed phases.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ServerUse {
@@ -83,7 +83,7 @@ pub struct ServerUse {
     pub peak_rss_bytes: u64,
 }
 
-/// What is known of the operations that failed.
+/// The number of failed operations, by what is known of them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct FailedCounts {
@@ -91,18 +91,18 @@ pub struct FailedCounts {
     pub refused: u64,
     /// Never sent, for lack of a connection: they did not happen.
     pub not_connected: u64,
-    /// They may have happened: the connection broke, no reply came in time, or the store does not know.
+    /// Operations that may have happened: the connection broke, no reply came in time, or the store does not know.
     pub unknown: u64,
 }
 
 impl FailedCounts {
-    /// Whether no operation failed.
+    /// Returns whether no operation failed.
     pub fn is_none(&self) -> bool {
         *self == FailedCounts::default()
     }
 }
 
-/// One trial as appended to `study.json`.
+/// A trial as it is recorded in `study.json`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct TrialRecord {
@@ -116,9 +116,9 @@ pub struct TrialRecord {
     pub makespan_s: f64,
     /// Operations completed in the timed phases, good or bad.
     pub operations: u64,
-    /// Of these, those that failed. `None` in studies of earlier builds.
+    /// The operations of these that failed. `None` in studies of earlier builds.
     pub failed_operations: Option<u64>,
-    /// Of those that did not fail, operations answered after the time given was over: they are not in the rates.
+    /// The operations that did not fail and were answered after the time given was over: they are not in the rates.
     #[serde(skip_serializing_if = "is_zero")]
     pub answered_late: u64,
     /// Operations answered per second over the timed phases, within the time where one was given.
@@ -139,7 +139,7 @@ pub struct TrialRecord {
     pub misses: u64,
     /// Operations that failed or were answered wrongly.
     pub errors: u64,
-    /// Of these, those that failed, over all phases; the others were answered wrongly.
+    /// The operations of these that failed, over all phases; the others were answered wrongly.
     #[serde(skip_serializing_if = "FailedCounts::is_none")]
     pub failed: FailedCounts,
     /// Compare-and-set operations that lost their race and were repeated.
@@ -165,34 +165,34 @@ pub struct TrialRecord {
     /// Server process use, of a private server or one of the user's that was found on this machine (an embedded store's is in the
     /// client's figures).
     pub server: Option<ServerUse>,
-    /// What each node of a private deployment used, where it has several.
+    /// The resources each node of a private deployment used, where it has several.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub nodes: Vec<NodeUse>,
-    /// What was done to its nodes on purpose, in the order it was planned for.
+    /// The faults done to the store's nodes on purpose, in the order planned.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub faults: Vec<FaultRecord>,
     /// Times in which a part of the key space had no answers, in order; watched only where nodes fail on purpose.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub dark: Vec<DarkTime>,
-    /// What became of the writes: acknowledged and lost, failed and absent, failed and present. `None`: not everything was read back, or
-    /// the job does not say.
+    /// The fate of the writes: acknowledged and lost, failed and absent, failed and present. `None`: not everything was read back, or the
+    /// job does not say.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub writes: Option<WriteAccount>,
-    /// How long before a node was struck the oldest of the lost writes was acknowledged; 0: after the last was. `None`: none was lost, or
-    /// the job does not keep it.
+    /// How long before a node was struck the oldest of the lost writes was acknowledged; 0: after the last strike. `None`: none was lost,
+    /// or the job does not record it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub oldest_lost_s: Option<f64>,
     /// Bytes on disk after the job, when the store's directory is ours.
     pub disk_bytes: Option<u64>,
-    /// What reading back did, where there is something to read back.
+    /// The figures of reading back, where there is something to read back.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub read_back: Option<ReadBackFigures>,
     /// Connections that broke, or that the server closed, and that were opened again, over all phases.
     pub reconnected: u64,
-    /// What replies had to wait behind in the timed phases, where clients shared connections.
+    /// The requests that replies had to wait behind in the timed phases, where clients shared connections.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub head_of_line: Option<HeadOfLine>,
-    /// What disturbed it.
+    /// The disturbances of the trial.
     pub noise: Noise,
     /// Every phase, in order.
     pub phases: Vec<PhaseRecord>,
@@ -214,8 +214,8 @@ pub struct TrialRecord {
 }
 
 impl TrialRecord {
-    /// Whether operations failed while nodes failed on purpose. What it answered is then of what took effect, and not to be held against
-    /// the answer of another.
+    /// Returns whether operations failed while nodes failed on purpose. The trial's answer then covers only what took effect, and must not
+    /// be compared with another.
     pub fn failed_in_fault(&self) -> bool {
         !self.faults.is_empty() && !self.failed.is_none()
     }

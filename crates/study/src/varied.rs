@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 pub struct Varied {
     /// A parameter of the job, an option of the engine (`clients`, `pipeline`, `threads`, `rate`), or one of a store.
     pub key: String,
-    /// Its values, in the order they were given.
+    /// The key's values, in the order they were given.
     pub values: Vec<String>,
     /// Stores that do not have it, or not all of its values: `null does not take it`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -22,12 +22,12 @@ pub enum TrialOrder {
     /// Random and balanced over all cells, so that no cell always runs first, last, or behind the same neighbour.
     #[default]
     Random,
-    /// In the order the cells are named, round after round: whatever drifts looks like an effect of the parameter. Only to show that.
+    /// The order in which the cells are named, round after round: drift looks like an effect of the parameter. Only for demonstration.
     Rising,
 }
 
 impl TrialOrder {
-    /// The word of `--order` and `study.json`.
+    /// Returns the word of `--order` and `study.json`.
     pub fn name(self) -> &'static str {
         match self {
             TrialOrder::Random => "random",
@@ -36,7 +36,7 @@ impl TrialOrder {
     }
 }
 
-/// Which part of all combinations a study has, when it has not all of them.
+/// The part of all combinations that a study has, when it has not all of them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Sampled {
     /// Combinations drawn by the study's seed.

@@ -68,13 +68,13 @@ pub enum ReasonKind {
     SettingNotInEffect,
     /// The store itself dropped keys the job had written: it needed room, or let them expire.
     Evicted,
-    /// What was written could not be read back after a fault that was asked for. Earlier builds: operations failed after one.
+    /// Writes that could not be read back after a fault that was asked for. Earlier builds: operations failed after one.
     FailedInFault,
     /// A fault that was asked for was not done: the figures are not those of it.
     FaultNotDone,
     /// The job is a script, and the script failed.
     ScriptFailed,
-    /// What a script expects of the answers (`kv.expect`) was not so.
+    /// An expectation of a script (`kv.expect`) that was not met.
     NotAsExpected,
     /// No operation was asked of the store while the clock ran.
     NothingMeasured,
@@ -107,7 +107,7 @@ pub enum ReasonKind {
 }
 
 impl ReasonKind {
-    /// The verdict this reason alone leads to.
+    /// Returns the verdict this reason alone leads to.
     pub fn status(self) -> Status {
         match self {
             ReasonKind::ClientSaturated
@@ -127,7 +127,7 @@ impl ReasonKind {
         }
     }
 
-    /// The snake-case word of `study.json`.
+    /// Returns the snake-case word of `study.json`.
     pub fn name(self) -> String {
         match serde_json::to_value(self) {
             Ok(serde_json::Value::String(word)) => word,
@@ -136,12 +136,12 @@ impl ReasonKind {
     }
 }
 
-/// One typed reason with its count and first offender.
+/// A typed reason, with its count and first offender.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Reason {
-    /// What went wrong.
+    /// The kind of fault.
     pub kind: ReasonKind,
-    /// How often.
+    /// The number of times.
     pub count: u64,
     /// The first offending key (printable; other bytes as `\xNN`) and what was seen, or what to do about it.
     pub example: String,
@@ -160,7 +160,7 @@ pub struct Verdict {
 const KEPT_BYTES: usize = 4_000;
 const SUFFIX_BYTES: usize = 64;
 
-/// The beginning of a text that is longer than anyone reads, with its length.
+/// Returns the beginning of a text that is longer than anyone reads, with its length.
 pub fn cut(text: &str) -> Cow<'_, str> {
     if text.len() <= KEPT_BYTES + SUFFIX_BYTES {
         return Cow::Borrowed(text);
@@ -182,7 +182,7 @@ impl Reason {
 }
 
 impl Verdict {
-    /// The verdict these reasons lead to, valid when there are none; reasons of one kind are merged, the first example stays.
+    /// Makes the verdict these reasons lead to, valid when there are none; reasons of one kind are merged, the first example stays.
     pub fn of(reasons: impl IntoIterator<Item = Reason>) -> Verdict {
         let mut verdict = Verdict::default();
         for reason in reasons {
@@ -194,7 +194,7 @@ impl Verdict {
         verdict
     }
 
-    /// The verdict on what never ran, whatever kept it from running.
+    /// Returns the verdict on what never ran, whatever kept it from running.
     pub fn not_run(why: Reason) -> Verdict {
         Verdict { status: Status::NotRun, reasons: vec![why.seen()] }
     }
@@ -209,17 +209,17 @@ impl Verdict {
         }
     }
 
-    /// Whether the numbers may be ranked.
+    /// Returns whether the numbers may be ranked.
     pub fn is_ranked(&self) -> bool {
         matches!(self.status, Status::Valid | Status::Degraded)
     }
 }
 
 impl Status {
-    /// All of them.
+    /// All statuses.
     pub const ALL: [Status; 4] = [Status::NotRun, Status::Valid, Status::Degraded, Status::Void];
 
-    /// The word of `study.json` and other files for programs.
+    /// Returns the word of `study.json` and other files for programs.
     pub fn name(self) -> &'static str {
         match self {
             Status::NotRun => "not_run",

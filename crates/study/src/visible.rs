@@ -3,9 +3,9 @@
 use std::borrow::Cow;
 use std::fmt::Write;
 
-/// The text with every character that would not be seen, but would do something to the reader, written out as `\u001b`: control
-/// characters (but the end of a line and the tab) and those that turn the direction of writing. In a JSON string the same is an
-/// escape, so that a document stays one.
+/// Returns the text with every character that would not be seen, but would do something to the reader, written out as `\u001b`: control
+/// characters (but the end of a line and the tab) and those that turn the direction of writing. In a JSON string the same is an escape, so
+/// that a document stays one.
 pub fn visible(text: &str) -> Cow<'_, str> {
     if !text.contains(is_hidden) {
         return Cow::Borrowed(text);
@@ -22,7 +22,7 @@ pub fn visible(text: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// Whether a character does something instead of being seen.
+/// Returns whether a character does something instead of being seen.
 pub fn is_hidden(letter: char) -> bool {
     match letter {
         '\n' | '\t' => false,

@@ -3,7 +3,7 @@
 use analysis::Precision;
 use study::Cell;
 
-/// A sentence about the answers of the cells of one part: the digest, and on how many stores it is equal. `None` when no store
+/// Returns a sentence about the answers of the cells of one part: the digest, and on how many stores it is equal. `None` when no store
 /// gave one. Where operations failed in a fault the answer is of what took effect, and is compared with none.
 pub(crate) fn agreement(cells: &[&Cell]) -> Option<String> {
     let (whole, partial): (Vec<&Cell>, Vec<&Cell>) = cells.iter().copied().partition(|cell| cell.is_comparable());
@@ -58,7 +58,7 @@ fn short(digest: &str) -> String {
     }
 }
 
-/// Whether the answers of these cells are all the same.
+/// Returns whether the answers of these cells are all the same.
 pub(crate) fn all_agree(cells: &[&Cell]) -> bool {
     let whole = cells.iter().filter(|cell| cell.is_comparable());
     let mut digests = whole.map(|cell| &cell.answer.digest).filter(|digest| !digest.is_empty());

@@ -17,7 +17,7 @@ fn budget<'a>(cell: &'a Cell, cells: &[&Cell]) -> Option<Cow<'a, Budget>> {
     cell.budget.as_ref().map(Cow::Borrowed).or_else(|| analysis::budget(cell, cells).map(Cow::Owned))
 }
 
-/// A bar for each ranked store that has a budget, in the order given, beneath what its signs mean.
+/// Returns a bar for each ranked store that has a budget, in the order given, beneath what its signs mean.
 pub(crate) fn bars(ranked: &[&Cell], cells: &[&Cell], colour: Colour) -> String {
     let budgets: Vec<(&Cell, Cow<'_, Budget>)> =
         ranked.iter().filter_map(|cell| Some((*cell, budget(cell, cells)?))).collect();
@@ -80,7 +80,7 @@ fn bar(budget: &Budget, most: usize) -> String {
     bar
 }
 
-/// The sentence on a cell, if it has a budget.
+/// Returns the sentence on a cell, if it has a budget.
 pub(crate) fn sentence(cell: &Cell, cells: &[&Cell]) -> Option<String> {
     Some(budget::sentence(&cell.store, cell, budget(cell, cells)?.as_ref()))
 }

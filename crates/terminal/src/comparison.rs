@@ -13,8 +13,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use study::{ReasonKind, Status};
 use words::{advice, comparison};
 
-/// The comparison for a terminal, in at most 80 columns: the studies, then every pair in a sentence, its figures, and in what
-/// else the cells differ; then what the gates say, and how to read it.
+/// Returns the comparison for a terminal, in at most 80 columns: the studies, then every pair in a sentence, its figures, and in what else
+/// the cells differ; then what the gates say, and how to read it.
 pub fn comparison_text(comparison: &Comparison, gates: &[Gate], colour: Colour) -> String {
     let mut text = String::new();
     for source in &comparison.sources {

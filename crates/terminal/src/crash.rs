@@ -16,8 +16,8 @@ const COLUMNS: [Column; 9] = [
     Column { title: "PROMISE", side: Side::Left, gap: 2 },
 ];
 
-/// What is shown, in sentences, a broken promise first; a line per level of each store; what was wrong, and what the cuts rest on. At most 80
-/// columns wide.
+/// Returns the findings in sentences, a broken promise first; a line per level of each store; notes on what was wrong, and on the cuts
+/// behind the figures. At most 80 columns wide.
 pub fn crash_text(crash: &Crash, colour: Colour) -> String {
     let mut text = String::from("\n");
     // A sentence for each.
@@ -61,7 +61,7 @@ pub fn crash_text(crash: &Crash, colour: Colour) -> String {
     for (word, meaning) in [
         ("LOST", "acknowledged writes that are gone; OLDEST: age of the oldest at the crash"),
         ("WRONG", "values torn or never written, deleted keys that are back, starts that failed"),
-        ("RECOVERY", "from its start on what was left until it answered, median"),
+        ("RECOVERY", "time from the restart on what was left to the first answer, median"),
     ] {
         text += &paragraph(&format!("{word:10}{meaning}"), 1, 11, Style::Dim, colour);
     }

@@ -29,8 +29,8 @@ const COLUMNS: [Column; 5] = [
     Column { title: "HIGHEST", side: Side::Right, gap: 2 },
 ];
 
-/// A line for each of these cells that is ranked and ran long enough, and each with faults: the rate of good answers of its median trial, each line
-/// scaled to its own highest, or to twice the usual where that is a burst. Beneath, a `^` where nodes were made to fail.
+/// Returns a line for each of these cells that is ranked and ran long enough, and each with faults: the rate of good answers of its median
+/// trial, each line scaled to its own highest, or to twice the usual where that is a burst. Beneath, a `^` where nodes were made to fail.
 pub(crate) fn over_time(study: &Study, cells: &[&Cell], colour: Colour) -> String {
     let varied = varied(study);
     let drawn = cells.iter().copied().filter(|cell| cell.verdict.is_ranked() || words::outages::was_done(cell));
@@ -132,8 +132,8 @@ fn figure(study: &Study) -> Figure {
     if batches.any(|batch| Some(batch) != first) { Figure::Time } else { Figure::Rate }
 }
 
-/// A plot of the rate (or the time, see [`figure`]) over the parameter with the most values, one for each combination of the others;
-/// nothing when no parameter has at least three values that are numbers.
+/// Returns a plot of the rate (or the time, see [`figure`]) over the parameter with the most values, one for each combination of the
+/// others; nothing when no parameter has at least three values that are numbers.
 pub(crate) fn over_parameter(study: &Study, colour: Colour) -> String {
     let varied = varied(study);
     let numeric = |values: &BTreeSet<&str>| values.iter().all(|value| value.parse::<f64>().is_ok());

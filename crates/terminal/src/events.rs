@@ -13,7 +13,7 @@ const COLUMNS: [Column; 5] = [
     Column { title: "QUEUE FULL", side: Side::Right, gap: 2 },
 ];
 
-/// The table; empty where there are not several settings to compare.
+/// Returns the table; empty where there are not several settings to compare.
 pub(crate) fn table<'a>(parts: impl Iterator<Item = &'a Part<'a>>, colour: Colour) -> String {
     let found = parts.filter_map(|part| Some((part.label.as_str(), figures(&part.cells)?)));
     let mut found: Vec<(&str, PipelineFigures)> = found.collect();

@@ -26,7 +26,7 @@ impl Figure {
         }
     }
 
-    /// A cell's.
+    /// Returns the figure of a cell.
     pub(crate) fn of(self, cell: &Cell) -> Option<Quantity> {
         match self {
             Figure::Time => cell.makespan_s,
@@ -35,7 +35,7 @@ impl Figure {
         }
     }
 
-    /// The metric it is.
+    /// Returns the metric of the figure.
     pub(crate) fn metric(self) -> Metric {
         match self {
             Figure::Time => Metric::Makespan,

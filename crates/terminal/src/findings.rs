@@ -19,7 +19,7 @@ pub(crate) fn sweep(study: &Study, grouped: &[(Part<'_>, Vec<Group<'_>>)], colou
     if curve.is_empty() { text } else { format!("{text}\n{curve}") }
 }
 
-/// Which store is best and by how much, in words: within each class, then between classes.
+/// Returns which store is best and by how much, in words: within each class, then between classes.
 pub(crate) fn verdict(groups: &[Group<'_>], colour: Colour) -> String {
     let sentences: Vec<String> =
         groups.iter().filter_map(words::verdict::of_group).chain(words::verdict::across(groups)).collect();

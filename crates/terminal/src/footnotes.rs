@@ -14,8 +14,8 @@ fn spec(cell: &Cell) -> String {
     parts.join(",")
 }
 
-/// The store as the table names it: its spec, a mark, and the product where the name does not say it, e.g.
-/// `mongodb [1] (FerretDB 1.24)`.
+/// Returns the store as the table names it: its spec, a mark, and the product where the name does not say it, e.g. `mongodb [1] (FerretDB
+/// 1.24)`.
 pub(crate) fn store_label(cell: &Cell, mark: &str) -> String {
     let label = spec(cell) + mark;
     if cell.product.is_empty() || says_its_product(cell) {
@@ -55,7 +55,7 @@ pub(crate) fn products(cells: &[&Cell]) -> Option<String> {
     (!products.is_empty()).then(|| format!("Measured: {}.", products.join(", ")))
 }
 
-/// Which stores were made slower on purpose.
+/// Returns which stores were made slower on purpose.
 pub(crate) fn burning(cells: &[&Cell]) -> Option<String> {
     let burns = |cell: &&&Cell| cell.store.split(',').any(|part| part.starts_with("burn="));
     let mut slowed: Vec<String> = cells.iter().filter(burns).map(|cell| cell.store.clone()).collect();
@@ -65,7 +65,7 @@ pub(crate) fn burning(cells: &[&Cell]) -> Option<String> {
     })
 }
 
-/// Whether the instrument was proved right on this machine: `Instrument checked here on 2026-11-21: 16 of 16 proofs hold.`
+/// Returns whether the instrument was proved right on this machine: `Instrument checked here on 2026-11-21: 16 of 16 proofs hold.`
 pub(crate) fn instrument(study: &Study) -> Option<String> {
     let checked = study.selftest.as_ref()?;
     let day = checked.checked_at.split('T').next().unwrap_or_default();
@@ -96,7 +96,7 @@ impl Emulations {
         Emulations(sets)
     }
 
-    /// ` [1]`, or nothing.
+    /// Returns ` [1]`, or nothing.
     pub(crate) fn mark(&self, cell: &Cell) -> String {
         let at = self.0.iter().position(|set| *set == cell.emulated);
         at.map(|at| format!(" [{}]", at + 1)).unwrap_or_default()
@@ -129,11 +129,11 @@ pub(crate) fn crashes<'a>(cells: &'a [&Cell]) -> impl Iterator<Item = String> + 
 pub(crate) fn silent<'a>(cells: &'a [&Cell]) -> impl Iterator<Item = String> + 'a {
     cells.iter().filter_map(|cell| {
         let silent = cell.store_config.get("not_answering")?;
-        Some(format!("On {} some of the servers named did not answer when it was opened: {silent}.", cell.store))
+        Some(format!("On {} some of the servers named did not answer when the store was opened: {silent}.", cell.store))
     })
 }
 
-/// A sentence for each cause why other load of the processors could not be measured, with the stores concerned.
+/// Returns a sentence for each cause why other load of the processors could not be measured, with the stores concerned.
 pub(crate) fn unjudged<'a>(cells: &'a [&Cell]) -> impl Iterator<Item = String> + 'a {
     let causes = [
         (Judged::TooShort, "Too short to judge whether other programs disturbed them (trials under 0.25 s)"),
@@ -181,7 +181,7 @@ fn longer(cells: &[&Cell]) -> String {
     }
 }
 
-/// Requests sent again by adapters, one sentence per store.
+/// Returns a sentence per store on the requests that its adapter sent again.
 pub(crate) fn resent<'a>(cells: &'a [&Cell]) -> impl Iterator<Item = String> + 'a {
     cells.iter().filter(|cell| cell.resent > 0).map(|cell| {
         let requests = if cell.resent == 1 { "1 request".into() } else { format!("{} requests", units::whole(cell.resent)) };
@@ -189,7 +189,7 @@ pub(crate) fn resent<'a>(cells: &'a [&Cell]) -> impl Iterator<Item = String> + '
     })
 }
 
-/// How fast stores read back what they were given, beside the timed rate; one sentence for all.
+/// Returns how fast stores read back what they were given, beside the timed rate; one sentence for all.
 pub(crate) fn read_back(cells: &[&Cell], noun: &str) -> Option<String> {
     let known = |cell: &&&Cell| cell.verdict.is_ranked() && !cell.baseline;
     let rate = |cell: &&Cell| {
@@ -226,7 +226,7 @@ pub(crate) fn stalls<'a>(cells: &'a [&Cell]) -> impl Iterator<Item = String> + '
 /// Outliers nearer to the median than this share of it are not mentioned.
 const NOTABLE: f64 = 0.05;
 
-/// The trial most unlike the others of its cell, where there is one: named, never dropped.
+/// Returns the trial most unlike the others of its cell, where there is one: named, never dropped.
 pub(crate) fn outliers(cells: &[&Cell]) -> Vec<String> {
     cells.iter().filter(|cell| cell.verdict.is_ranked()).filter_map(|cell| outlier(cell)).collect()
 }

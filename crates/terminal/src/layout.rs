@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
-/// Whether to use terminal colours. The caller decides: colour on a terminal only, and never when `NO_COLOR` is set.
+/// The choice of terminal colours. The caller decides: colour on a terminal only, and never when `NO_COLOR` is set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Colour {
     /// Plain text.
@@ -30,7 +30,7 @@ pub fn fit_terminal() {
     }
 }
 
-/// Every line fits this many columns.
+/// Returns the number of columns that every line fits.
 pub(crate) fn columns() -> usize {
     COLUMNS.load(Relaxed)
 }
@@ -95,7 +95,7 @@ impl Table {
         Table::fit_without(columns, stretch, &[], rows)
     }
 
-    /// The same; without the columns of `spare`, as many of them as it takes, in that order, to cut no word.
+    /// Returns the same; without the columns of `spare`, as many of them as it takes, in that order, to cut no word.
     pub(crate) fn fit_without<'a>(
         columns: &[Column],
         stretch: usize,
@@ -124,7 +124,7 @@ impl Table {
         Table { columns: columns.to_vec(), widths, stretch, hidden, longest_word: needed }
     }
 
-    /// Whether the stretched column is narrower than a word in it.
+    /// Returns whether the stretched column is narrower than a word in it.
     pub(crate) fn cuts_words(&self) -> bool {
         self.widths[self.stretch] < self.longest_word
     }
@@ -135,23 +135,23 @@ impl Table {
         titles.filter(|title| !title.is_empty()).collect()
     }
 
-    /// Whether the column at this index is left out.
+    /// Returns whether the column at this index is left out.
     pub(crate) fn leaves_out(&self, at: usize) -> bool {
         self.hidden.contains(&at)
     }
 
-    /// The line of titles.
+    /// Returns the line of titles.
     pub(crate) fn titles(&self, colour: Colour) -> String {
         let titles: Row = self.columns.iter().map(|column| (column.title.to_owned(), Style::Dim)).collect();
         self.row(&titles, colour)
     }
 
-    /// A row, on more than one line when the stretched text is too long; each line ends in `\n`.
+    /// Returns a row, on more than one line when the stretched text is too long; each line ends in `\n`.
     pub(crate) fn row(&self, row: &Row, colour: Colour) -> String {
         self.row_over(row, None, colour)
     }
 
-    /// The same with the texts of another row right beneath its own, beside what is left of the stretched text.
+    /// Returns the same with the texts of another row right beneath its own, beside what is left of the stretched text.
     pub(crate) fn row_over(&self, row: &Row, under: Option<&Row>, colour: Colour) -> String {
         let mut folded = fold(&row[self.stretch].0, self.widths[self.stretch]).into_iter();
         let first = folded.next().unwrap_or_default();
@@ -197,7 +197,7 @@ pub(crate) fn paragraph(text: &str, first: usize, rest: usize, style: Style, col
     lines
 }
 
-/// A sentence beneath tables.
+/// Returns a sentence beneath tables.
 pub fn sentence(text: &str, colour: Colour) -> String {
     paragraph(text, 1, 3, Style::Plain, colour)
 }
@@ -217,7 +217,7 @@ fn beginning(text: &str, most: usize) -> &str {
     text.char_indices().find(too_long).map_or(text, |(end, _)| &text[..end])
 }
 
-/// A text in at most this many columns, its end cut off if it must be.
+/// Returns a text in at most this many columns, its end cut off if it must be.
 pub(crate) fn shortened(text: &str, most: usize) -> String {
     if width(text) <= most { text.to_owned() } else { beginning(text, most.saturating_sub(1)).to_owned() + "…" }
 }

@@ -13,7 +13,7 @@ const COLUMNS: [Column; 6] = [
     Column { title: "x", side: Side::Right, gap: 2 },
 ];
 
-/// The section on the original; empty for a study without a preset.
+/// Returns the section on the original; empty for a study without a preset.
 pub(crate) fn section(study: &Study, colour: Colour) -> String {
     let Some(preset) = &study.preset else { return String::new() };
     let line = |text: &str, style| paragraph(text, 1, 3, style, colour);

@@ -19,7 +19,7 @@ pub(crate) struct Line {
     pub(crate) points: Vec<(usize, f64)>,
 }
 
-/// The plot, as wide as a line. Each line has a letter, `*` is where several meet.
+/// Returns the plot, as wide as a line. Each line has a letter, `*` is where several meet.
 pub(crate) fn plot(what: Figure, parameter: &str, values: &[String], lines: &[Line], colour: Colour) -> String {
     let figures = || lines.iter().flat_map(|line| line.points.iter().map(|point| point.1)).filter(|it| *it > 0.0);
     let (lowest, highest) = (figures().fold(f64::INFINITY, f64::min), figures().fold(0.0, f64::max));

@@ -26,7 +26,7 @@ const MOST_LINES: usize = 16;
 /// Lines of the terminal left to what was there before, the trial under way and the study.
 const OTHER_LINES: usize = 5;
 
-/// How far a phase is.
+/// The state of a phase at one moment.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Moment {
     /// Operations done.
@@ -86,7 +86,7 @@ impl Default for ProgressView {
 }
 
 impl ProgressView {
-    /// On standard error, if that is a terminal that can move its cursor.
+    /// Makes a view on standard error, if that is a terminal that can move its cursor.
     pub fn new(colour: Colour) -> ProgressView {
         ProgressView { unseen: Unseen::Lines, ..ProgressView::on(standard_error(), colour) }
     }
@@ -136,14 +136,15 @@ impl ProgressView {
         }
     }
 
-    /// A trial that was finished before, in a study that is resumed.
+    /// Takes a trial that was finished before, in a study that is resumed.
     pub fn known(&mut self, cell: &str, trial: &TrialRecord) {
         *self.planned.entry(cell.to_owned()).or_default() += 1;
         self.left.finished(cell, Duration::from_secs_f64(trial.makespan_s.max(0.0)));
         self.count(cell, trial);
     }
 
-    /// A phase of trial `order` of `total` begins; 0 where nobody can tell how many there will be. Called again for the next phase of the same trial.
+    /// Notes that a phase of trial `order` of `total` begins; 0 where nobody can tell how many there will be. Called again for the next
+    /// phase of the same trial.
     pub fn trial_started(&mut self, order: u32, total: u32, store: &str, phase: &str) {
         if self.trial.0 != order {
             self.begun = Instant::now();
@@ -160,13 +161,13 @@ impl ProgressView {
         self.draw(&Moment::default());
     }
 
-    /// How far the phase is.
+    /// Shows the state of the phase.
     pub fn update(&mut self, moment: &Moment) {
         self.rates.note(moment.elapsed, moment.operations);
         self.draw(moment);
     }
 
-    /// The trial is over.
+    /// Notes that the trial is over.
     pub fn trial_finished(&mut self, trial: &TrialRecord) {
         let store = std::mem::take(&mut self.store);
         self.left.finished(&store, self.begun.elapsed());
@@ -180,7 +181,7 @@ impl ProgressView {
         self.store = store;
     }
 
-    /// A line above the view, on standard error; written also when there is no view.
+    /// Writes a line above the view, on standard error; written also when there is no view.
     pub fn note(&self, line: &str) {
         // Standard error is closed: nobody wants to know.
         if self.lines.is_hidden() || self.lines.println(line).is_err() {

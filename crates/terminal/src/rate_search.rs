@@ -14,7 +14,7 @@ const COLUMNS: [Column; 6] = [
     Column { title: "BOUND", side: Side::Left, gap: 2 },
 ];
 
-/// For each store a sentence with the rate, and the curve of response time over offered rate. At most 80 columns wide.
+/// Returns a sentence with the rate for each store, and the curve of response time over offered rate. At most 80 columns wide.
 pub fn rate_search(study: &Study, colour: Colour) -> String {
     let mut text = String::new();
     let sentences = words::rate_search::sentences(&study.rate_search);

@@ -18,7 +18,7 @@ const COLUMNS: [Column; 8] = [
 /// What a narrow terminal omits first: the time of sizes, the error of the union.
 const SPARE: [usize; 2] = [2, 6];
 
-/// The table; empty where no cell is of the job.
+/// Returns the table; empty where no cell is of the job.
 pub(crate) fn of_cells(cells: &[&Cell], colour: Colour) -> String {
     let shown: Vec<SetFigures<'_>> = figures(cells).into_iter().filter(|it| !it.cell.baseline).collect();
     if shown.is_empty() {

@@ -14,7 +14,7 @@ const FOUND: usize = 2;
 /// Longest text of that column: more would be folded.
 const FOUND_CHARS: usize = 27;
 
-/// A list of at most 80 columns, by class: what is found with its version, and for the others what to install, in a few words.
+/// Returns a list of at most 80 columns, by class: what is found with its version, and for the others what to install, in a few words.
 pub fn stores_list(stores: &[StoreRow], colour: Colour) -> String {
     let folded = fold_twins(stores);
     let rows: Vec<Row> = folded.iter().map(row).collect();

@@ -110,7 +110,7 @@ pub fn stores_table(stores: &[StoreRow], known: &[&str], colour: Colour) -> Stri
         &format!(
             "{found} of {} found. The first durability level is the default; choose another with -s STORE,durability=LEVEL.{}{}",
             stores.len(),
-            if limits { " KEY and VALUE: the longest it takes." } else { "" },
+            if limits { " KEY and VALUE: the longest the store takes." } else { "" },
             folded.iter().find_map(ListedStore::explained).unwrap_or_default(),
         ),
         1,

@@ -20,8 +20,8 @@ const EFFECTS: [Column; 3] = [
     Column { title: "95 % INTERVAL", side: Side::Left, gap: 2 },
 ];
 
-/// The best setting with its gain, the settings no other beats, what each value does, and what did not matter. At most 80
-/// columns wide.
+/// Returns the best setting with its gain, the settings no other beats, what each value does, and what did not matter. At most 80 columns
+/// wide.
 pub fn tune_text(study: &Study, tune: &Tune, colour: Colour) -> String {
     let mut text = String::from("\n");
     for (line, style) in

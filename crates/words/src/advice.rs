@@ -2,7 +2,8 @@
 
 use study::ReasonKind;
 
-/// What the kind means, in a few plain words, and what to do about it where nothing more is known; [`remedy`](crate::remedy) knows more.
+/// Returns the meaning of a kind, in a few plain words, and what to do about it where nothing more is known; [`remedy`](crate::remedy)
+/// knows more.
 pub fn advice(kind: ReasonKind) -> (&'static str, &'static str) {
     match kind {
         ReasonKind::WrongValue => (
@@ -99,7 +100,7 @@ pub fn advice(kind: ReasonKind) -> (&'static str, &'static str) {
         ),
         ReasonKind::NothingMeasured => (
             "nothing was asked of the store while the clock ran",
-            "in a script, call verbs of kv in run(client); of another job, set more records or operations, or seconds= and --rate higher",
+            "in a script, call verbs of kv in run(client); in another job, set more records or operations, or seconds= and --rate higher",
         ),
         ReasonKind::ClientSaturated => {
             ("client at its limit", "kvtrial itself may be what was measured: give it more threads, or more processors")

@@ -2,7 +2,7 @@
 
 use study::{Cell, Quantity, Study};
 
-/// What the operations of a study carry several of.
+/// The records that an operation of a study carries several of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Batches {
     /// Documents: the input counts them.
@@ -14,13 +14,13 @@ pub enum Batches {
 }
 
 impl Batches {
-    /// `None` where every operation of every cell carries one record.
+    /// Returns `None` where every operation of every cell carries one record.
     pub fn of(study: &Study) -> Option<Batches> {
         let several = |cell: &Cell| each(cell).is_some();
         study.cells.iter().any(several).then(|| Batches::stored(study))
     }
 
-    /// What the study's job stores, whether or not an operation carries several.
+    /// Returns the records that the study's job stores, whether or not an operation carries several.
     pub fn stored(study: &Study) -> Batches {
         match study.input.contains_key("documents") {
             true => Batches::Documents,
@@ -29,7 +29,7 @@ impl Batches {
         }
     }
 
-    /// As the column of rates is headed.
+    /// Returns the heading of the column of rates.
     pub fn title(self) -> &'static str {
         match self {
             Batches::Documents => "DOCS/S",
@@ -38,7 +38,7 @@ impl Batches {
         }
     }
 
-    /// The unit of a rate.
+    /// Returns the unit of a rate.
     pub fn unit(self) -> &'static str {
         match self {
             Batches::Documents => "docs/s",
@@ -47,7 +47,7 @@ impl Batches {
         }
     }
 
-    /// What a batch is made of.
+    /// Returns the noun for a batch's contents.
     pub fn noun(self) -> &'static str {
         match self {
             Batches::Documents => "documents",
@@ -55,7 +55,7 @@ impl Batches {
         }
     }
 
-    /// What an operation is.
+    /// Returns the sentence on what an operation is.
     pub fn operation(self) -> String {
         match self {
             Batches::Events => "An operation stores a counter.".into(),
@@ -63,7 +63,7 @@ impl Batches {
         }
     }
 
-    /// How the column is to be read.
+    /// Returns how the column is to be read.
     pub fn meaning(self) -> String {
         if self == Batches::Events {
             return "events per second, until the last counter is stored; P99 is that of storing a counter".into();
@@ -78,7 +78,7 @@ fn each(cell: &Cell) -> Option<f64> {
     stats::median(&each)
 }
 
-/// The rate to be shown: of records where operations carry several, else of operations.
+/// Returns the rate to be shown: of records where operations carry several, else of operations.
 pub fn shown_rate(cell: &Cell, batches: Option<Batches>) -> Option<Quantity> {
     let each = batches.and_then(|_| each(cell)).unwrap_or(1.0);
     let scaled =

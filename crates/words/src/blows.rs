@@ -3,10 +3,10 @@
 use crate::units;
 use study::{Crash, CrashCase, CrashCut, CrashMeans, CrashMoment, StruckNodes};
 
-/// `Crashes: one node killed while clients continued.` For the usual ones: `Crashes: everything killed.`
+/// Returns `Crashes: one node killed while clients continued.` For the usual ones: `Crashes: everything killed.`
 pub fn how(crash: &Crash) -> String {
     let who = match (crash.means, crash.nodes) {
-        (CrashMeans::Command, _) => return "Crashes: by a command of the user's.".into(),
+        (CrashMeans::Command, _) => return "Crashes: by your command.".into(),
         (_, StruckNodes::All) => "everything",
         (_, StruckNodes::One) => "one node",
         (_, StruckNodes::Majority) => "more than half of the nodes",
@@ -25,8 +25,8 @@ pub fn how(crash: &Crash) -> String {
     format!("Crashes: {who} {what}{when}.")
 }
 
-/// What happened around the crashes of a level: how long nobody was answered, whether it was at what it had been told to do, when it was killed
-/// again.
+/// Returns the circumstances of a level's crashes: how long clients got no answer, whether the store was at the checkpoint or compaction
+/// it had been told to make, when it was killed again.
 pub fn circumstances(case: &CrashCase) -> Vec<String> {
     let cuts = case.cuts.len();
     let mut words = Vec::new();

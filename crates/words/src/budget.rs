@@ -3,8 +3,8 @@
 use crate::units;
 use study::{Budget, BudgetPart, Cell, SlowBaseline};
 
-/// A budget in words, of a cell called `name`:
-/// `On redis-unix an operation takes 9.13 µs: 103 ns generator (null), 1.57 µs client (ram), 5.12 µs wire (echo-unix), 2.34 µs store.`
+/// Returns a budget in words, of a cell called `name`: `On redis-unix an operation takes 9.13 µs: 103 ns generator (null), 1.57 µs client
+/// (ram), 5.12 µs wire (echo-unix), 2.34 µs store.`
 pub fn sentence(name: &str, cell: &Cell, budget: &Budget) -> String {
     let operation = if carries_batches(cell) { "a batch" } else { "an operation" };
     let last = budget.parts.len().saturating_sub(1);
@@ -34,7 +34,7 @@ fn told(part: &BudgetPart, last: bool) -> String {
     format!("{} {name}{measured_by}", units::duration(part.bar_ns * 1e-9))
 }
 
-/// Whether an operation of the cell carries several records. Of the job events a single one does: all others store a counter each.
+/// Returns whether an operation of the cell carries several records. Of the job events a single one does: all others store a counter each.
 pub fn carries_batches(cell: &Cell) -> bool {
     cell.job != "events" && cell.counted().any(|trial| analysis::records_per_operation(trial).is_some())
 }

@@ -8,7 +8,8 @@ use analysis::{
 };
 use study::{Quantity, Reason, Status, Verdict};
 
-/// What was found, a sentence each: the pairs by what they are ranked by, what could not be compared, and what the gates say.
+/// Returns the findings, a sentence each: the pairs by the figure their ranking uses, the cells that could not be compared, and the
+/// rulings of the gates.
 pub fn sentences(comparison: &Comparison, gates: &[Gate]) -> Vec<String> {
     let of_pair = |pair: &Pair| {
         let heading = if pair.cell.is_empty() { String::new() } else { format!("{}: ", pair.cell) };
@@ -25,7 +26,7 @@ pub fn sentences(comparison: &Comparison, gates: &[Gate]) -> Vec<String> {
     pairs.chain(alone).chain(unranked).chain(judged).collect()
 }
 
-/// `redis-unix is 1.31x to 1.38x faster than redis (p 0.008)`.
+/// Returns `redis-unix is 1.31x to 1.38x faster than redis (p 0.008)`.
 pub fn sentence(pair: &Pair, contrast: &Contrast) -> String {
     let (a, b) = (&pair.a, &pair.b);
     let repeats = contrast.a.n.min(contrast.b.n);
@@ -120,7 +121,7 @@ fn times(ratio: f64) -> String {
     if (0.995..1.1).contains(&ratio) { format!("{ratio:.3}x") } else { format!("{text}x") }
 }
 
-/// The ratio of a table: `x1.34 (1.31 to 1.38)`.
+/// Returns the ratio of a table: `x1.34 (1.31 to 1.38)`.
 pub fn ratio(ratio: Option<Quantity>) -> String {
     match ratio {
         Some(ratio) if ratio.value > 0.0 && ratio.value.is_finite() => of_ratio(&ratio),
@@ -144,23 +145,23 @@ fn plain(ratio: f64) -> String {
     }
 }
 
-/// `p 0.008`, `p below 0.001`.
+/// Returns `p 0.008`, `p below 0.001`.
 pub fn p(p: f64) -> String {
     if p < 0.001 { "p below 0.001".into() } else { format!("p {p:.3}") }
 }
 
-/// `0.008`, `<0.001`.
+/// Returns `0.008`, `<0.001`.
 pub fn p_cell(p: f64) -> String {
     if p < 0.001 { "<0.001".into() } else { format!("{p:.3}") }
 }
 
-/// `4 %`, `0.7 %`.
+/// Returns `4 %`, `0.7 %`.
 pub fn percent(share: f64) -> String {
     let percent = 100.0 * share;
     if percent < 9.95 { format!("{percent:.1} %") } else { format!("{percent:.0} %") }
 }
 
-/// A figure with its unit: `1.34 s`, `50.8k`, `64 MiB`.
+/// Returns a figure with its unit: `1.34 s`, `50.8k`, `64 MiB`.
 pub fn figure(metric: Metric, value: f64) -> String {
     match metric.unit() {
         Unit::Seconds => units::duration(value),
@@ -171,7 +172,7 @@ pub fn figure(metric: Metric, value: f64) -> String {
     }
 }
 
-/// One word for a row: what it means for the second cell.
+/// Returns one word for a row: what the finding means for the second cell.
 pub fn word(finding: Finding) -> &'static str {
     match finding {
         Finding::Better => "better",
@@ -181,7 +182,7 @@ pub fn word(finding: Finding) -> &'static str {
     }
 }
 
-/// Why two cells are not compared, and what to do: `None` where they are.
+/// Returns why two cells are not compared, and what to do: `None` where they are.
 pub fn obstacle(pair: &Pair) -> Option<String> {
     let unranked = |name: &str, verdict: &Verdict| not_compared(name, verdict.status, &verdict.reasons);
     Some(match pair.obstacle? {
@@ -207,7 +208,7 @@ fn weighing(differences: &[Difference], weight: Weight) -> String {
     differences.iter().filter(|it| it.weight() == weight).map(difference).collect::<Vec<_>>().join("; ")
 }
 
-/// Why a cell is not compared: `redis is void, so it is not compared: wrong values read, 3 times (key a)`.
+/// Returns why a cell is not compared: `redis is void, so it is not compared: wrong values read, 3 times (key a)`.
 pub fn not_compared(name: &str, status: Status, reasons: &[Reason]) -> String {
     let what = if status == Status::NotRun { "was not run" } else { "is void" };
     let why = self::reasons(reasons);
@@ -224,7 +225,7 @@ pub fn reasons(reasons: &[Reason]) -> String {
     each.collect::<Vec<_>>().join("; ")
 }
 
-/// `the inputs differ in digest: sha256:… against sha256:…`.
+/// Returns `the inputs differ in digest: sha256:… against sha256:…`.
 pub fn difference(difference: &Difference) -> String {
     let Difference { condition, fact, a, b } = difference;
     let what = match condition {
@@ -258,7 +259,7 @@ fn short(text: &str) -> String {
     }
 }
 
-/// What a gate said of a cell.
+/// Returns the ruling of a gate on a cell, as a sentence.
 pub fn judgement(judgement: &Judgement, gates: &[Gate]) -> String {
     let gate = gates.iter().find(|gate| gate.text == judgement.gate);
     let seen = judgement.seen.map(|seen| match gate.map(|gate| (gate.metric, gate.threshold)) {

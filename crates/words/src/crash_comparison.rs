@@ -5,7 +5,8 @@ use crate::units;
 use analysis::{CrashPair, CrashSide, CrashTest, Obstacle, PromiseShift};
 use study::{Promise, Quantity};
 
-/// What became of a promise, or why the two are not compared: `redis,durability=os: REGRESSION: after broke its promise, before kept it`.
+/// Returns the change of a promise, or why the two levels are not compared: `redis,durability=os: REGRESSION: after broke its promise,
+/// before kept it`.
 pub fn sentence(pair: &CrashPair) -> String {
     let heading = if pair.cell.is_empty() { String::new() } else { format!("{}: ", pair.cell) };
     let (a, b) = (&pair.a.name, &pair.b.name);
@@ -40,7 +41,7 @@ fn not_shown(pair: &CrashPair) -> String {
     format!("nothing is shown of its promise by {}", names.join(" and by "))
 }
 
-/// What a pair comes to, before and after: a word and what it says.
+/// Returns the figures of a pair, before and after: a word, and the figure of each side.
 pub fn figures(pair: &CrashPair) -> Vec<(&'static str, String)> {
     let (a, b) = (&pair.a, &pair.b);
     let mut figures = vec![("promise", format!("{} → {}", a.promise.name(), b.promise.name()))];
@@ -73,7 +74,7 @@ fn broken(side: &CrashSide) -> String {
     format!("{} of {} crashes{share}", side.broken, side.cuts)
 }
 
-/// What a test says, and how many crashes would say more.
+/// Returns what a test shows, and how many crashes would show more.
 pub fn tested(test: &CrashTest) -> String {
     let p = p(test.p_holm);
     match test.cuts_needed {
@@ -96,13 +97,13 @@ fn recovery(pair: &CrashPair) -> String {
     format!("{} → {} (medians, n {} and {}{ratio})", median(a), median(b), n(a), n(b))
 }
 
-/// Why crashes of a side are missing: `after: the server died`.
+/// Returns why crashes of a side are missing: `after: the server died`.
 pub fn problems(pair: &CrashPair) -> Vec<String> {
     let sides = [&pair.a, &pair.b].into_iter().filter(|side| !side.problem.is_empty());
     sides.map(|side| format!("{}: {}", side.name, side.problem)).collect()
 }
 
-/// How to read it, with this many tests of levels that had any crash that broke the promise.
+/// Returns how to read it, with this many tests of levels that had any crash that broke the promise.
 pub fn legend(tests: usize) -> Vec<String> {
     let brackets = "in brackets: the share of all crashes that may break the promise, at 95 %".to_owned();
     if tests == 0 {

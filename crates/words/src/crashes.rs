@@ -6,8 +6,8 @@ use study::{Crash, CrashCase, CrashFindings, CrashMeans, Durability, Promise};
 /// Stores named in one sentence; of more their number is said.
 const MOST_NAMES: usize = 6;
 
-/// What the crashes of a study show, a broken promise first:
-/// `redis-unix broke its promise of durability os: in 20 kills 161 of 99,021 acknowledged writes were lost, the oldest 36.0 ms old.`
+/// Returns what the crashes of a study show, a broken promise first: `redis-unix broke its promise of durability os: in 20 kills 161 of
+/// 99,021 acknowledged writes were lost, the oldest 36.0 ms old.`
 pub fn headlines(crash: &Crash) -> Vec<String> {
     let of = |promise: Promise| crash.cases.iter().filter(move |case| case.promise == promise);
     let mut sentences: Vec<String> = of(Promise::Broken).map(|case| broken(case, crash.means)).collect();
@@ -114,7 +114,7 @@ fn unprovable(crash: &Crash) -> Option<String> {
     })
 }
 
-/// `kept`, `broken`; of a level that promises nothing `none made`, unless what it holds is garbage.
+/// Returns `kept`, `broken`; of a level that promises nothing `none made`, unless what it holds is garbage.
 pub fn outcome(case: &CrashCase) -> &'static str {
     match (case.promise, case.level) {
         (Promise::Kept, Some(Durability::None)) => "none made",
@@ -122,7 +122,7 @@ pub fn outcome(case: &CrashCase) -> &'static str {
     }
 }
 
-/// `20 kills`.
+/// Returns `20 kills`.
 pub fn cuts(means: CrashMeans, count: usize) -> String {
     let noun = match means {
         CrashMeans::Kill => "kill",
@@ -156,7 +156,7 @@ fn levels(cases: &[&CrashCase]) -> String {
     }
 }
 
-/// What a row of figures cannot say of a level: what was wrong, with examples, and what was lost though it may be.
+/// Returns notes that a row of figures has no room for: what was wrong at a level, with examples, and losses that the level allows.
 pub fn notes(case: &CrashCase) -> Vec<String> {
     let found = case.found();
     let mut notes = crate::blows::circumstances(case);
@@ -187,7 +187,7 @@ pub fn notes(case: &CrashCase) -> Vec<String> {
     notes
 }
 
-/// What the cuts of a promise that was kept cannot rule out, a sentence for each number of cuts.
+/// Returns what the cuts of a kept promise cannot rule out, a sentence for each number of cuts.
 pub fn ruled_out(crash: &Crash) -> Vec<String> {
     let mut kept: Vec<(usize, f64)> =
         crash.cases.iter().filter_map(|case| Some((case.cuts.len(), case.not_ruled_out?))).collect();
@@ -203,7 +203,7 @@ pub fn ruled_out(crash: &Crash) -> Vec<String> {
     kept.into_iter().map(sentence).collect()
 }
 
-/// What this kind of crash does not show.
+/// Returns what this kind of crash does not show.
 pub fn beyond(means: CrashMeans) -> &'static str {
     match means {
         CrashMeans::Kill => {

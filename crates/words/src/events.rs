@@ -52,7 +52,7 @@ impl QueueFigures {
     }
 }
 
-/// Of the cells of one combination of parameters; `None` where none is of the job.
+/// Returns the figures for the cells of one combination of parameters; `None` where none is of the job.
 pub fn figures(cells: &[&Cell]) -> Option<PipelineFigures> {
     let cells: Vec<&&Cell> = cells.iter().filter(|cell| cell.job == "events" && cell.verdict.is_ranked()).collect();
     let fact = |name: &str| {
@@ -74,12 +74,12 @@ pub fn figures(cells: &[&Cell]) -> Option<PipelineFigures> {
     Some(PipelineFigures { events_per_s: fact("summarized_events_per_s")?, queue: name.and_then(queue) })
 }
 
-/// `71 %`.
+/// Returns `71 %`.
 pub fn share(share: f64) -> String {
     format!("{:.0} %", 100.0 * share)
 }
 
-/// What the figures of one combination of parameters say; nothing where no cell is of the job.
+/// Returns sentences on the figures of one combination of parameters; none where no cell is of the job.
 pub fn sentences(cells: &[&Cell]) -> Vec<String> {
     let Some(pipeline) = figures(cells) else { return Vec::new() };
     let rate = units::count(pipeline.events_per_s);

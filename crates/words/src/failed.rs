@@ -3,17 +3,18 @@
 use crate::units;
 use study::Cell;
 
-/// Whether operations of any of these cells failed: then their share is a column.
+/// Returns whether operations of any of these cells failed: then their share is a column.
 pub fn any<'a>(cells: impl IntoIterator<Item = &'a Cell>) -> bool {
     cells.into_iter().any(|cell| share(cell).is_some())
 }
 
-/// The share of a cell's operations that failed, where any did.
+/// Returns the share of a cell's operations that failed, where any did.
 pub fn share(cell: &Cell) -> Option<f64> {
     cell.failed_share.map(|share| share.value).filter(|share| *share > 0.0)
 }
 
-/// A sentence for each cell of which operations failed: how many, and the time of those that were answered, which is in no ranking.
+/// Returns a sentence for each cell of which operations failed: how many, and the time of those that were answered, which is in no
+/// ranking.
 pub fn sentences<'a>(cells: &'a [&Cell]) -> impl Iterator<Item = String> + 'a {
     cells.iter().filter_map(|cell| {
         let response = &cell.latency_ns.response;

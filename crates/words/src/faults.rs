@@ -3,8 +3,9 @@
 use crate::units;
 use study::{Cell, FaultRecord, TrialRecord, WriteAccount};
 
-/// Of each trial that counts: what became of its writes, where there was a fault or some failed, then what the faults did: a sentence for each that
-/// did something, one for all that did nothing. Of several trials with faults only what is wrong; the rest is in [`crate::outages::lines`].
+/// Returns sentences for each trial that counts: the fate of its writes, where there was a fault or some failed, then the effects of the
+/// faults: a sentence for each with an effect, one for all without. Of several trials with faults only what is wrong; the rest is in
+/// [`crate::outages::lines`].
 pub fn sentences<'a>(cells: &'a [&Cell]) -> impl Iterator<Item = String> + 'a {
     cells.iter().flat_map(|cell| {
         cell.counted().flat_map(move |trial| {
@@ -134,7 +135,7 @@ fn of_writes(trial: &TrialRecord) -> Option<String> {
     })
 }
 
-/// How old the oldest of the lost writes was.
+/// Returns how old the oldest of the lost writes was.
 pub(crate) fn age(oldest_lost_s: f64) -> String {
     match oldest_lost_s {
         0.0 => " (acknowledged after the fault)".into(),

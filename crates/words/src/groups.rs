@@ -4,7 +4,7 @@ use crate::{level_in_words, promise};
 use analysis::{Group, Precision, Replication};
 use study::Class;
 
-/// `Network: stores on a server · durability none (may lose all)`.
+/// Returns `Network: stores on a server · durability none (may lose all)`.
 pub fn group_heading(group: &Group<'_>) -> String {
     let class = group.class.map_or("All stores", class_heading);
     let class = match group.replication {
@@ -22,7 +22,7 @@ pub fn group_heading(group: &Group<'_>) -> String {
     }
 }
 
-/// The heading of a class in a list of stores.
+/// Returns the heading of a class in a list of stores.
 pub fn class_heading(class: Class) -> &'static str {
     match class {
         Class::Baseline => "Baselines: what client and job cost without a store",
@@ -33,7 +33,7 @@ pub fn class_heading(class: Class) -> &'static str {
     }
 }
 
-/// `embedded stores with durability os`, `stores on a server with durability commit (as the server says)`.
+/// Returns `embedded stores with durability os`, `stores on a server with durability commit (as the server says)`.
 pub fn group_noun(group: &Group<'_>) -> String {
     let class = match group.class {
         Some(Class::Baseline) => "baselines",

@@ -3,7 +3,7 @@
 use crate::units;
 use study::{Cell, GrowthFacts};
 
-/// A sentence or two for each store whose growth was watched, of its median trial.
+/// Returns a sentence or two for each store whose growth was watched, of its median trial.
 pub fn sentences<'a>(cells: &'a [&Cell]) -> impl Iterator<Item = String> + 'a {
     let stores = cells.iter().filter(|cell| !cell.baseline && cell.verdict.is_ranked());
     stores.filter_map(|cell| Some(format!("{} stored {}", cell.store, of(&cell.growth?))))

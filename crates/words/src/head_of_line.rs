@@ -3,7 +3,7 @@
 use crate::units;
 use study::{Cell, HeadOfLine};
 
-/// A sentence for each cell whose clients shared connections: how many requests were ahead of one, over the trials that count.
+/// Returns a sentence for each cell whose clients shared connections: how many requests were ahead of one, over the trials that count.
 pub fn sentences<'a>(cells: &'a [&Cell]) -> impl Iterator<Item = String> + 'a {
     cells.iter().filter_map(|cell| {
         let of_all = cell.counted().filter_map(|trial| trial.head_of_line).reduce(HeadOfLine::and)?;

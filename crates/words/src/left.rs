@@ -3,7 +3,7 @@
 use crate::units;
 use study::{Left, LeftCount, Study};
 
-/// A sentence for each user-owned store that keeps something of the run.
+/// Returns a sentence for each user-owned store that keeps something of the run.
 pub fn left_sentences(study: &Study) -> Vec<String> {
     study.left.iter().map(sentence).collect()
 }

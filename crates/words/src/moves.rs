@@ -7,7 +7,7 @@ use study::Cell;
 
 type Facts = BTreeMap<String, Value>;
 
-/// A sentence for each trial that counts and in which keys moved.
+/// Returns a sentence for each trial that counts and in which keys moved.
 pub fn sentences<'a>(cells: &'a [&Cell]) -> impl Iterator<Item = String> + 'a {
     cells.iter().flat_map(|cell| {
         cell.counted().filter_map(move |trial| {
@@ -21,7 +21,7 @@ fn of(facts: &Facts) -> Option<String> {
     of_cluster(facts).or_else(|| of_layer(facts))
 }
 
-/// What a cluster says that spreads its keys itself: `as it says, 5,012 of 20,000 keys (25.1 %) ...`
+/// What a cluster that spreads its keys itself says about them: `as the cluster says, 5,012 of 20,000 keys (25.1 %) ...`
 fn of_cluster(facts: &Facts) -> Option<String> {
     let says = facts.get("where_keys_are").and_then(Value::as_str)?;
     let number = |name: &str| facts.get(name).and_then(Value::as_f64);
@@ -34,7 +34,7 @@ fn of_cluster(facts: &Facts) -> Option<String> {
         Some(verdict::joined(&keys.iter().map(shown).collect::<Vec<_>>()))
     };
     Some(format!(
-        "as it says, {} of {} keys ({:.1} %) are at another node than before; the nodes had {}; now they have {}.{}",
+        "as the cluster says, {} of {} keys ({:.1} %) are at another node than before; the nodes had {}; now they have {}.{}",
         whole(moved),
         whole(number("keys")?),
         100.0 * share,
@@ -44,7 +44,7 @@ fn of_cluster(facts: &Facts) -> Option<String> {
     ))
 }
 
-/// What a layer of kvtrial's moved.
+/// Returns a sentence on the keys that a layer of kvtrial moved.
 fn of_layer(facts: &Facts) -> Option<String> {
     let number = |name: &str| facts.get(name).and_then(Value::as_f64);
     let percent = |name: &str| Some(100.0 * number(name)?);
@@ -141,7 +141,7 @@ mod tests {
         ]
         .map(|(name, value)| (name.to_owned(), value))
         .into();
-        let said = "as it says, 5,012 of 20,000 keys (25.1 %) are at another node than before; the nodes had 6,700, 6,650, 6,650 and 0; now they have \
+        let said = "as the cluster says, 5,012 of 20,000 keys (25.1 %) are at another node than before; the nodes had 6,700, 6,650, 6,650 and 0; now they have \
                     5,000, 5,010, 4,978 and 5,012. Keys per node differ by 0.3 % before and 0.4 % after (standard deviation).";
         assert_eq!(of(&facts).as_deref(), Some(said));
         facts.remove("keys_at_another_node");

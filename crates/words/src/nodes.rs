@@ -3,7 +3,7 @@
 use crate::units;
 use study::{Cell, NodeUse};
 
-/// A sentence for each cell whose store has several nodes: what each used, medians over the trials that count.
+/// Returns a sentence for each cell whose store has several nodes: what each used, medians over the trials that count.
 pub fn sentences<'a>(cells: &'a [&Cell]) -> impl Iterator<Item = String> + 'a {
     cells.iter().filter_map(|cell| {
         let names: Vec<&NodeUse> = cell.counted().next()?.nodes.iter().collect();

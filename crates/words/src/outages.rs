@@ -6,8 +6,8 @@ use std::cmp::Reverse;
 use std::collections::BTreeSet;
 use study::{Cell, FaultFigures, Quantity, ReasonKind, Status, TrialRecord};
 
-/// `After a node was killed, nats answered all along and redis-cluster again after 0.80 s; no acknowledged write was lost.` A sentence for
-/// each class, those that replicate and those that do not, as these are never compared. Empty where no fault was done.
+/// Returns `After a node was killed, nats answered all along and redis-cluster again after 0.80 s; no acknowledged write was lost.` A
+/// sentence for each class, those that replicate and those that do not, as these are never compared. Empty where no fault was done.
 pub fn headlines(cells: &[&Cell]) -> Vec<String> {
     let faulted: Vec<&Cell> = cells.iter().copied().filter(|cell| !cell.baseline && was_done(cell)).collect();
     // What is made to survive comes first.
@@ -17,7 +17,7 @@ pub fn headlines(cells: &[&Cell]) -> Vec<String> {
     kinds.into_iter().map(|it| headline(&of(it))).collect()
 }
 
-/// Whether a fault was done to it in a trial that counts.
+/// Returns whether a fault was done to it in a trial that counts.
 pub fn was_done(cell: &Cell) -> bool {
     cell.faults.iter().any(|fault| fault.trials > 0)
 }
@@ -113,7 +113,7 @@ fn occasion(cells: &[&Cell]) -> String {
     }
 }
 
-/// `kill` of `at 5s kill 2`.
+/// Returns `kill` of `at 5s kill 2`.
 pub fn act(planned: &str) -> &str {
     planned.split_whitespace().nth(2).unwrap_or(planned)
 }
@@ -162,7 +162,8 @@ fn lost(cells: &[&Cell]) -> String {
 /// More faults than these are summed up in a line for the store.
 const MOST_LINES: usize = 4;
 
-/// A line for each store and fault, where there are several trials: medians with their intervals. Of many faults one for the store.
+/// Returns a line for each store and fault, where there are several trials: medians with their intervals. Of many faults one for the
+/// store.
 pub fn lines<'a>(cells: &'a [&Cell]) -> impl Iterator<Item = String> + 'a {
     cells.iter().filter(|cell| cell.counted().count() > 1 && was_done(cell)).flat_map(|cell| {
         let done: Vec<&FaultFigures> = cell.faults.iter().filter(|fault| fault.trials > 0).collect();
@@ -252,7 +253,7 @@ fn line(fault: &FaultFigures) -> String {
         parts.push(format!("{what} after {}", spread(&done, time)));
     }
     if let Some(caught_up) = fault.caught_up_s {
-        parts.push(format!("has all it missed after {}", spread(&caught_up, time)));
+        parts.push(format!("caught up after {}", spread(&caught_up, time)));
     }
     let trials = if fault.trials == 1 { "1 trial".into() } else { format!("{} trials", fault.trials) };
     format!("{node} ({}, {trials}): {}.", fault.planned, parts.join("; "))

@@ -3,8 +3,8 @@
 use analysis::Group;
 use study::{Cell, CrashMeans, Durability, DurabilitySource, Promise, ShownPromise, ShownWhere};
 
-/// `durability commit (loses nothing, shown here in kills)` where kvtrial set the level, with who says that it holds; what user-owned servers say is
-/// quoted as their claim. `None` for baselines, which promise nothing.
+/// Returns `durability commit (loses nothing, shown here in kills)` where kvtrial set the level, with who says that it holds; what
+/// user-owned servers say is quoted as their claim. `None` for baselines, which promise nothing.
 pub fn promise(group: &Group<'_>) -> Option<String> {
     let level = group.durability?;
     let meaning = match level {
@@ -22,7 +22,7 @@ pub fn promise(group: &Group<'_>) -> Option<String> {
     })
 }
 
-/// `durability commit (as the server says)`: the level of a group within a sentence. `None` for baselines.
+/// Returns `durability commit (as the server says)`: the level of a group within a sentence. `None` for baselines.
 pub fn level_in_words(group: &Group<'_>) -> Option<String> {
     let level = group.durability?;
     Some(match Claim::of(group) {
@@ -45,7 +45,6 @@ fn warrant(group: &Group<'_>, level: Durability) -> String {
     };
     let (kept, broken) = (of(Promise::Kept), of(Promise::Broken));
     match (kept.as_slice(), broken.as_slice()) {
-        ([], []) if cells.len() == 1 => ", as it says".into(),
         ([], []) => ", as claimed".into(),
         (kept, []) if kept.len() == cells.len() => format!(", shown {}{}", places(kept), by(level, kept)),
         (kept, []) => format!(", shown {}{} for {} of {}", places(kept), by(level, kept), kept.len(), cells.len()),
@@ -70,8 +69,8 @@ fn places(shown: &[&ShownPromise]) -> &'static str {
     }
 }
 
-/// What crashes have shown of a level: `shown here in 20 kills, 2026-11-25`, `broken here in 20 kills, 2026-11-25`; where there were none `as the
-/// store says`.
+/// Returns the results of crashes at a level: `shown here in 20 kills, 2026-11-25`, `broken here in 20 kills, 2026-11-25`; where there
+/// were none `as the store says`.
 pub fn shown_in_words(shown: Option<&ShownPromise>) -> String {
     let Some(shown) = shown else { return "as the store says".into() };
     let verb = if shown.promise == Promise::Broken { "broken" } else { "shown" };
@@ -79,7 +78,8 @@ pub fn shown_in_words(shown: Option<&ShownPromise>) -> String {
     format!("{verb} {place} in {}, {}", crate::crashes::cuts(shown.means, shown.cuts as usize), shown.day)
 }
 
-/// Which stores crashes have shown to keep their promise, and which not: `Shown by crashes: redis-unix (os, here in 20 kills, 2026-11-25).`
+/// Returns which stores crashes have shown to keep their promise, and which not: `Shown by crashes: redis-unix (os, here in 20 kills,
+/// 2026-11-25).`
 pub fn shown_sentences(cells: &[&Cell]) -> Vec<String> {
     let of = |promise: Promise| {
         let mut named: Vec<String> = Vec::new();
@@ -107,7 +107,7 @@ fn store(cell: &Cell) -> String {
     cell.store.split(',').filter(|part| !part.starts_with("durability=")).collect::<Vec<_>>().join(",")
 }
 
-/// Whose word a level is that kvtrial has not set; `None` where kvtrial has.
+/// Returns who vouches for a level that kvtrial has not set; `None` where kvtrial has set it.
 pub fn whose_word(source: DurabilitySource) -> Option<&'static str> {
     match source {
         DurabilitySource::SetByKvtrial => None,
@@ -158,12 +158,12 @@ mod tests {
         // Studies of earlier versions do not record the source.
         let old = cell(url, None);
         let said = |cells: &[&Cell]| promise(&groups(cells)[0]).unwrap_or_default();
-        assert_eq!(said(&[&ours]), "durability commit (loses nothing, as it says)");
+        assert_eq!(said(&[&ours]), "durability commit (loses nothing, as claimed)");
         assert_eq!(said(&[&theirs]), "durability commit, as the server says");
         assert_eq!(said(&[&old]), "durability commit, as the server says");
         assert_eq!(
             said(&[&ours, &theirs]),
-            "durability commit (loses nothing, as it says; named by a URL: as the server says)"
+            "durability commit (loses nothing, as claimed; named by a URL: as the server says)"
         );
         let words = |cells: &[&Cell]| level_in_words(&groups(cells)[0]).unwrap_or_default();
         assert_eq!(words(&[&ours]), "durability commit");

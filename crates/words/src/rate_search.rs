@@ -6,7 +6,7 @@ use study::{Quantity, RateLimit, RateSearch};
 /// Fewer rounds than these have no interval.
 const LEAST_ROUNDS: u32 = 5;
 
-/// What was found for all stores, and first which number of clients keeps most where several were searched.
+/// Returns the results for all stores, and first which number of clients keeps most where several were searched.
 pub fn sentences(searches: &[RateSearch]) -> Vec<String> {
     let mut stores: Vec<&str> = Vec::new();
     searches.iter().map(|search| search.store.as_str()).for_each(|store| {
@@ -31,7 +31,7 @@ pub fn sentences(searches: &[RateSearch]) -> Vec<String> {
     best.chain(searches.iter().map(sentence)).collect()
 }
 
-/// The store with what is varied, for people: `redis clients=16`.
+/// Returns the store with what is varied, for people: `redis clients=16`.
 pub fn label(search: &RateSearch) -> String {
     [vec![search.store.clone()], setting(search)].concat().join(" ")
 }
@@ -42,7 +42,7 @@ fn setting(search: &RateSearch) -> Vec<String> {
     shown.filter(|pair| !search.store.contains(&format!(",{pair}"))).collect()
 }
 
-/// What was found for one store.
+/// Returns the result for one store.
 pub fn sentence(search: &RateSearch) -> String {
     let RateSearch { bound, .. } = search;
     let store = label(search);

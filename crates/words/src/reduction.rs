@@ -8,7 +8,7 @@ use study::Cell;
 /// Groups that are named.
 const MOST_NAMED: usize = 8;
 
-/// The largest groups, once for all stores: where one has others, it is void and its reason says so.
+/// Returns the largest groups, once for all stores: where one has others, it is void and its reason says so.
 pub fn sentence(cells: &[&Cell]) -> Option<String> {
     cells.iter().filter(|cell| cell.verdict.is_ranked()).find_map(|cell| of(&cell.counted().next()?.answer.facts))
 }

@@ -5,7 +5,7 @@ use crate::units;
 use std::borrow::Cow;
 use study::{Cell, Reason, ReasonKind, remedy_of_refusal};
 
-/// `operations refused, 7 times`, `an operation was refused`; of what ended a study, which is no count of anything, what it is.
+/// Returns `operations refused, 7 times`, `an operation was refused`; of what ended a study, which is no count of anything, what it is.
 pub fn meaning(reason: &Reason) -> Cow<'static, str> {
     match reason.count {
         0 | 1 => once(reason.kind).into(),
@@ -19,7 +19,7 @@ fn is_uncounted(kind: ReasonKind) -> bool {
     matches!(kind, ReasonKind::NoTrial | ReasonKind::Interrupted | ReasonKind::StudyStopped)
 }
 
-/// What to do about a reason in the verdict of this cell.
+/// Returns what to do about a reason in the verdict of this cell.
 pub fn remedy(cell: &Cell, reason: &Reason) -> &'static str {
     by_words(reason).or_else(|| by_case(cell, reason)).unwrap_or(advice(reason.kind).1)
 }
@@ -45,14 +45,14 @@ fn by_case(cell: &Cell, reason: &Reason) -> Option<&'static str> {
             Some("the store did not keep it through the fault you asked for: a higher durability= or more replicas may")
         }
         ReasonKind::UnexpectedMiss if saw_outage(cell) => {
-            Some("the store was restarted without its data: look who restarted it, and choose a higher durability=")
+            Some("the store was restarted without its data: find out who restarted it, and choose a higher durability=")
         }
         ReasonKind::LostUpdates if was_faulted => Some("a higher durability= or more replicas may keep them"),
         ReasonKind::LostUpdates if cell.job == "fans" => Some(
             "the store dropped writes, or clients overwrote each other's work: set policy=cas, policy=lock or policy=partition",
         ),
         ReasonKind::LostUpdates if saw_outage(cell) => Some(
-            "the store was restarted without some of its data: look who restarted it, and choose a higher durability=",
+            "the store was restarted without some of its data: find out who restarted it, and choose a higher durability=",
         ),
         ReasonKind::LostUpdates => {
             Some("the store dropped writes it had acknowledged: run `kvtrial check` on this store, and read its log")

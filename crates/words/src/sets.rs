@@ -4,29 +4,29 @@ use crate::units;
 use serde_json::Value;
 use study::Cell;
 
-/// What a cell of the job came to; medians over its trials.
+/// The figures of a cell of the job `sets`; medians over its trials.
 pub struct SetFigures<'a> {
     /// The cell.
     pub cell: &'a Cell,
     /// Bytes per different id, an index with them.
     pub bytes_per_id: Option<f64>,
-    /// Of unions.
+    /// The error of unions.
     pub union: Option<CountError>,
-    /// Of intersections.
+    /// The error of intersections.
     pub intersection: Option<CountError>,
 }
 
-/// How far counts were off, as shares of what they count (root mean square).
+/// The error of counts, as shares of the true counts (root mean square).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CountError {
-    /// As found.
+    /// The error found.
     pub found: f64,
     /// The standard error of theory; 0 of exact ways.
     pub standard: f64,
 }
 
 impl CountError {
-    /// `0.31 % (theory 0.81 %)`, or `exact`.
+    /// Returns `0.31 % (theory 0.81 %)`, or `exact`.
     pub fn text(self) -> String {
         match self.standard {
             0.0 if self.found == 0.0 => "exact".into(),
@@ -36,12 +36,12 @@ impl CountError {
 }
 
 impl CountError {
-    /// `0.31 %`.
+    /// Returns `0.31 %`.
     pub fn found_text(self) -> String {
         percent(self.found)
     }
 
-    /// `0.81 %`.
+    /// Returns `0.81 %`.
     pub fn standard_text(self) -> String {
         percent(self.standard)
     }
@@ -57,7 +57,7 @@ fn percent(share: f64) -> String {
     }
 }
 
-/// What the cells of the job came to, in their order; void ones have nothing to say.
+/// Returns the figures of the job's cells, in their order; void cells are left out.
 pub fn figures<'a>(cells: &[&'a Cell]) -> Vec<SetFigures<'a>> {
     let sets = cells.iter().filter(|cell| cell.job == "sets" && cell.verdict.is_ranked());
     let of = |cell: &'a Cell| {
@@ -81,12 +81,12 @@ pub fn figures<'a>(cells: &[&'a Cell]) -> Vec<SetFigures<'a>> {
 }
 
 impl SetFigures<'_> {
-    /// The time of a step, in seconds: `build`, `size`, `union`, `intersection`.
+    /// Returns the time of a step, in seconds: `build`, `size`, `union`, `intersection`.
     pub fn step_s(&self, name: &str) -> Option<f64> {
         self.cell.by_phase.iter().find(|phase| phase.name == name)?.elapsed_s.map(|elapsed| elapsed.value)
     }
 
-    /// Bytes per id with a digit behind the point where they are few.
+    /// Returns the bytes per id with a digit behind the point where they are few.
     pub fn bytes_text(&self) -> Option<String> {
         self.bytes_per_id.map(|bytes| match bytes {
             0.0..1.0 => format!("{bytes:.2}"),
@@ -96,7 +96,7 @@ impl SetFigures<'_> {
     }
 }
 
-/// What the figures teach: a sentence for each cell whose intersection was worked out from counts that are not exact.
+/// Returns a sentence for each cell whose intersection was worked out from counts that are not exact.
 pub fn sentences<'a>(cells: &'a [&'a Cell]) -> impl Iterator<Item = String> + 'a {
     figures(cells).into_iter().filter_map(|it| {
         let (union, intersection) = (it.union?, it.intersection?);
@@ -125,7 +125,7 @@ pub fn sentences<'a>(cells: &'a [&'a Cell]) -> impl Iterator<Item = String> + 'a
 /// The title of a table of steps.
 pub const TITLE: &str = "Sets: time of each step, bytes per different id, error of the union and of the intersection";
 
-/// A step's time, or a dash.
+/// Returns a step's time, or a dash.
 pub fn step_text(figures: &SetFigures<'_>, name: &str) -> String {
     figures.step_s(name).map_or_else(|| "-".into(), units::duration)
 }

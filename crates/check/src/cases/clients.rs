@@ -2,10 +2,10 @@
 
 use super::{CLIENTS, Case};
 use crate::fault::Stop;
-use crate::ledger::Owner;
 use crate::probe::Must;
 use crate::subject::Subject;
 use crate::value;
+use crate::written::Owner;
 use job::Offence;
 use store::{Deletes, Operation, OwnedReply};
 use study::ReasonKind;
@@ -46,7 +46,9 @@ const DELETE_ROUNDS: usize = 20;
 
 fn deleters(subject: &Subject<'_>) -> Result<(), Stop> {
     if subject.capabilities().deletes == Deletes::AfterALook {
-        return Err(Stop::Skipped("it is looked for before it is deleted: several may hear it".into()));
+        return Err(Stop::Skipped(
+            "the key is looked for before it is deleted: several clients may hear that it was there".into(),
+        ));
     }
     let key = |round: usize| subject.key(format!("deleted in round {round}"));
     let mut probe = subject.probe()?;

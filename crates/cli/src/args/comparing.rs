@@ -24,11 +24,11 @@ pub struct CompareArguments {
     /// Fail (exit 3) when the data show that B is beyond this bound: 'p99 > +5%' against A, 'p99 > 2ms' by itself. Repeat it for more
     #[arg(long, value_name = "CONDITION")]
     pub fail_if: Vec<String>,
-    /// What a --fail-if comes to that is too noisy to judge, because a difference as large as its bound could not have been seen
+    /// Result of a --fail-if that is too noisy to judge, because a difference as large as its bound could not have been seen
     #[arg(long, value_name = "RESULT", value_enum, default_value_t = NoisyGate::Pass)]
     pub noisy: NoisyGate,
     /// Compare by this metric (makespan, ops_per_s, records_per_s, units_per_s, p50, p95, p99, p99.9, client_cpu, server_cpu, server_rss, disk), or by all.
-    /// Repeat it for more [default: all; for one study alone what it is ranked by]
+    /// Repeat it for more [default: all; for one study alone the metric its ranking uses]
     #[arg(long = "metric", value_name = "METRIC")]
     pub metrics: Vec<String>,
     /// Compare across classes (embedded, network) and durability levels too
@@ -45,12 +45,12 @@ pub struct CompareArguments {
     pub out: Option<PathBuf>,
 }
 
-/// What a gate comes to that is too noisy to judge.
+/// The result of a gate that is too noisy to judge.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum NoisyGate {
-    /// It is said; JUnit calls it skipped
+    /// Only reported; JUnit calls it skipped
     Pass,
-    /// It fails (exit 3), in JUnit too
+    /// Fails (exit 3), in JUnit too
     Fail,
 }
 
@@ -59,7 +59,7 @@ pub enum NoisyGate {
 pub enum ComparisonFormat {
     /// For a terminal
     Text,
-    /// report.html of both, overlaid, with what was found, and plots/
+    /// report.html of both, overlaid, with the findings, and plots/
     Html,
     /// GitHub-flavoured Markdown
     Markdown,

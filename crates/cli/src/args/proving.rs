@@ -1,7 +1,7 @@
 //! Options of `check` and `crash`, which prove stores.
 
 use super::values::{duration, whole};
-use crate::words;
+use crate::shell_words;
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -10,7 +10,7 @@ use std::time::Duration;
 #[derive(Debug, Args)]
 pub struct CheckArguments {
     /// The stores, e.g. redis, memcached-unix, redis://localhost:6379
-    #[arg(value_name = "SPEC", required = true, value_parser = words::store(), hide_possible_values = true)]
+    #[arg(value_name = "SPEC", required = true, value_parser = shell_words::store(), hide_possible_values = true)]
     pub stores: Vec<String>,
     /// Longest wait for any reply
     #[arg(long, value_name = "TIME", default_value = "5s", value_parser = duration)]
@@ -31,7 +31,7 @@ pub struct CheckArguments {
                   then differs from run to run.")]
 pub struct CrashArguments {
     /// The stores, private ones, e.g. redis-unix, sqlite; with durability= only that level, else every level
-    #[arg(value_name = "SPEC", required = true, value_parser = words::store(), hide_possible_values = true)]
+    #[arg(value_name = "SPEC", required = true, value_parser = shell_words::store(), hide_possible_values = true)]
     pub stores: Vec<String>,
     /// How to make a crash
     #[arg(long, value_enum, default_value_t = MeansArgument::Kill)]
@@ -48,7 +48,7 @@ pub struct CrashArguments {
     /// A command that kills your own store, named by its URL; with --start-command and --yes
     #[arg(long, value_name = "COMMAND", requires = "start_command", requires = "yes")]
     pub kill_command: Option<String>,
-    /// A command that starts it again on what is left; it may stay in the foreground
+    /// A command that starts your store again on what is left; the command may stay in the foreground
     #[arg(long, value_name = "COMMAND", requires = "kill_command")]
     pub start_command: Option<String>,
     /// Yes, kill my own store
@@ -112,10 +112,10 @@ pub enum NodesArgument {
 pub enum MomentArgument {
     /// Nothing in particular
     Write,
-    /// It writes its log into its files, by its own command
+    /// Writes its log into its files, by its own command
     Checkpoint,
-    /// It rewrites its files, by its own command
+    /// Rewrites its files, by its own command
     Compaction,
-    /// It starts after a crash: it is then killed again
+    /// Starts after a crash, and is then killed again
     Recovery,
 }

@@ -1,7 +1,7 @@
 //! Options of `run`.
 
 use super::values::{bound, duration, key_value, rate, scale, whole};
-use crate::words;
+use crate::shell_words;
 use clap::{Args, ValueEnum};
 use job::Scale;
 use runner::search::Bound;
@@ -26,12 +26,12 @@ const STUDY: &str = "Directories";
 )]
 pub struct RunArguments {
     /// The job, e.g. fans; `kvtrial jobs` lists them. Or a script of your own: FILE.lua
-    #[arg(value_parser = words::job(), hide_possible_values = true)]
+    #[arg(value_parser = shell_words::job(), hide_possible_values = true)]
     pub job: String,
     /// A store: NAME starts a private one, URL or NAME:PATH uses yours; options follow commas (redis,durability=commit). A password
     /// written *** is that of KVTRIAL_PASSWORD, of the file KVTRIAL_PASSWORD_FILE, or asked for.
     /// Repeat it to compare several. Without it: every embedded store of this build
-    #[arg(short = 's', long = "store", value_name = "SPEC", value_parser = words::store(), hide_possible_values = true)]
+    #[arg(short = 's', long = "store", value_name = "SPEC", value_parser = shell_words::store(), hide_possible_values = true)]
     pub stores: Vec<String>,
     /// Input: a file, or a name `kvtrial jobs` shows
     #[arg(long, value_name = "FILE|NAME")]
@@ -55,23 +55,23 @@ pub struct RunArguments {
     /// Open loop: send this many operations per second, however slow the replies [default: closed loop]
     #[arg(long, value_name = "OPS_PER_S", value_parser = rate)]
     pub rate: Option<f64>,
-    /// Counted trials of each store; 3 or more can show an order [default: 5, or fewer, down to 2, where 5 would take over
-    /// about 30 s; with --vary or --fault 3; with --quick 2]
+    /// Counted trials of each store; 3 or more can show an order [default: 5; as few as 2 if 5 would take over about
+    /// 30 s; 3 with --vary or --fault; 2 with --quick]
     #[arg(long, value_name = "N", value_parser = whole(1, 10_000))]
     pub repeats: Option<u32>,
     /// Directory for the study [default: kvtrial-study-TIME]
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
-    /// Host of the server named by the one -s
+    /// Server host; needs exactly one -s
     #[arg(long, value_name = "HOST", help_heading = WHAT)]
     pub host: Option<String>,
-    /// Port of the server named by the one -s
+    /// Server port; needs exactly one -s
     #[arg(long, value_name = "PORT", help_heading = WHAT)]
     pub port: Option<u16>,
     /// Run only this many combinations of --vary, drawn at random by the seed
     #[arg(long, value_name = "N", requires = "vary", value_parser = whole(1, u32::MAX), help_heading = SWEEP)]
     pub sample: Option<u32>,
-    /// Order of the trials. rising runs them in the order named, to show how that misleads
+    /// Order of the trials. rising: as named; only to demonstrate the bias this causes
     #[arg(long, value_enum, default_value_t = OrderArgument::Random, help_heading = SWEEP)]
     pub order: OrderArgument,
     /// Size of a preset as a multiple of the original's, such as 0.01
@@ -84,20 +84,20 @@ pub struct RunArguments {
     /// processors]
     #[arg(long, value_name = "N", value_parser = whole(1, 4096), help_heading = LOAD)]
     pub threads: Option<u32>,
-    /// Do this to a node of every private server while a trial runs: 'at 5s kill 2', 'at 5s stop 2', 'at 8s restart 2',
-    /// 'at 5s freeze 2 for 3s', 'at 5s add'; or a common one by name: kill, rolling, flap, lose-one-for-good, scale-out. Times count from the start of the first timed phase; a single server is node 1. Repeat it for more
+    /// Disturb a node of every private server while a trial runs: 'at 5s kill 2', 'at 5s stop 2', 'at 8s restart 2',
+    /// 'at 5s freeze 2 for 3s', 'at 5s add'; or a common fault by name: kill, rolling, flap, lose-one-for-good, scale-out. Times count from the start of the first timed phase; a single server is node 1. Repeat it for more
     #[arg(long = "fault", value_name = "FAULT", conflicts_with = "find_rate", help_heading = LOAD)]
     pub faults: Vec<runner::AskedFault>,
-    /// With --fault: longest wait for an operation. Then it fails, its connection is dropped and the trial continues; --deadline limits the
-    /// time without any good reply [default: 1s]
+    /// With --fault: longest wait for an operation. Then the operation fails, its connection is dropped and the trial continues; --deadline
+    /// limits the time without any good reply [default: 1s]
     #[arg(long, value_name = "TIME", requires = "faults", value_parser = duration, help_heading = LOAD)]
     pub timeout: Option<Duration>,
     /// Open loop with random (Poisson) instead of evenly spaced arrivals
     #[arg(long, help_heading = LOAD)]
     pub poisson: bool,
     /// Search for the highest rate of random arrivals at which each store keeps this bound: p99<2ms, p99.9<500us, mean<1ms.
-    /// A step lasts --set seconds= [default: 5], the edge is measured --repeats times [default: 5]. With --vary clients=1..64x4 for each
-    /// number of clients
+    /// A step lasts --set seconds= [default: 5], the edge is measured --repeats times [default: 5]. With --vary clients=1..64x4 the
+    /// search is repeated for each number of clients
     #[arg(long, value_name = "BOUND", value_parser = bound, conflicts_with_all = ["rate", "warmups", "resume", "poisson"], help_heading = SWEEP)]
     pub find_rate: Option<Bound>,
     /// Longest wait for any reply; then the trial ends and is void
@@ -121,7 +121,7 @@ pub struct RunArguments {
     /// Delete the job's keys from your own store first, if it holds any
     #[arg(long, help_heading = STUDY)]
     pub overwrite: bool,
-    /// Delete what the run leaves in your own store, after the last trial; `kvtrial clear` does it later
+    /// Delete what the run leaves in your own store, after the last trial; `kvtrial clear` deletes it later
     #[arg(long, help_heading = STUDY)]
     pub clear: bool,
     /// Exit with 4 when a cell is degraded, or the self-test failed on this machine

@@ -7,7 +7,7 @@ use echo::Listen;
 use std::process::ExitCode;
 use store::CommandLine;
 
-/// How this very program is started as the echo server. The link leads to the program that runs, even where its file has been
+/// Returns how this very program is started as the echo server. The link leads to the program that runs, even where its file has been
 /// replaced meanwhile.
 pub fn command_line() -> CommandLine {
     CommandLine::new("/proc/self/exe").arg("echo-server")

@@ -91,7 +91,7 @@ fn status(study: &Study, strict: bool) -> u8 {
     }
 }
 
-/// Whether what was found is no answer about the store.
+/// Returns whether a result is no answer about the store.
 fn is_not_of_the_store(limit: RateLimit) -> bool {
     match limit {
         RateLimit::Client | RateLimit::Connections | RateLimit::NotOffered | RateLimit::Unsettled => true,

@@ -3,7 +3,7 @@
 use runner::Execution;
 use store::CommandLine;
 
-/// Trials in worker processes made by this very program. The link leads to the program that runs, even where its file has been
+/// Makes an execution of trials in worker processes made by this very program. The link leads to the program that runs, even where its file has been
 /// replaced meanwhile.
 pub fn execution() -> Execution {
     Execution::workers(CommandLine::new("/proc/self/exe").arg("fork-server"))

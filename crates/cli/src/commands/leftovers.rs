@@ -11,7 +11,7 @@ const MOST_DIRECTORIES: usize = 500;
 /// The largest study that is read for it.
 const MOST_BYTES: u64 = 64 << 20;
 
-/// What ended a study, with the line that deletes what is kvtrial's own where that is in the way.
+/// Returns what ended a study, with the line that deletes kvtrial's own keys where these are in the way.
 pub fn named(error: RunError, out: &Path) -> CommandFailure {
     let RunError::ForeignData { store, .. } = &error else { return CommandFailure::from(error) };
     let place = store.parse::<Spec>().map(|spec| place_of(&spec)).unwrap_or_default();

@@ -13,22 +13,22 @@ use study::{Left, LeftCount, Reason, ReasonKind, Study, TrialRecord};
 pub struct Notebook {
     /// The study on disk.
     pub directory: StudyDir,
-    /// What the terminal shows.
+    /// The view on the terminal.
     pub progress: terminal::ProgressView,
     trial: (u32, u32, String),
     phase: String,
-    /// How long timed phases last, when time ends them.
+    /// The length of timed phases, when time ends them.
     duration: Option<Duration>,
     /// Cells that could not be run, and why.
     failed: Vec<(usize, Reason)>,
-    /// What stores of the user's hold by now.
+    /// The keys that the user's own stores hold by now.
     pub left: Vec<Left>,
-    /// What crashes have shown of stores.
+    /// The results of crashes of stores.
     shown: ShownLevels,
 }
 
 impl Notebook {
-    /// For the trials of a plan that are not recorded yet.
+    /// Makes a notebook for the trials of a plan that are not recorded yet.
     pub fn new(directory: StudyDir, plan: &Plan) -> Notebook {
         let mut progress =
             terminal::ProgressView::new(output::error_colour()).storing(words::Batches::stored(directory.study()));
@@ -82,7 +82,7 @@ impl Notebook {
     }
 }
 
-/// What is left of a study that is over.
+/// The remains of a study that is over.
 #[expect(clippy::large_enum_variant, reason = "there is one, and it is taken apart at once")]
 pub enum Closed {
     /// The study, on disk as well.
@@ -91,12 +91,12 @@ pub enum Closed {
     Nothing,
 }
 
-/// Why a study ended early, for the cells it did not come to.
+/// Returns why a study ended early, for the cells it did not come to.
 pub fn interrupted() -> Reason {
     Reason { kind: ReasonKind::Interrupted, count: 1, example: String::new() }
 }
 
-/// The same when an error ended it.
+/// Returns the same when an error ended it.
 pub fn stopped(error: &impl ToString) -> Reason {
     Reason { kind: ReasonKind::StudyStopped, count: 1, example: error.to_string() }
 }

@@ -26,7 +26,7 @@ const MOST_PLAN_BYTES: u64 = 1 << 20;
 /// How long a step of a search for a rate lasts, unless the command says otherwise.
 const STEP_SECONDS: f64 = 5.0;
 
-/// Everything the study needs, checked; nothing is started or written.
+/// Returns the plan with everything the study needs, checked; nothing is started or written.
 pub fn plan(arguments: &RunArguments) -> Result<Plan, CommandFailure> {
     let job = target::job(&arguments.job)?;
     let stores = planned_stores(arguments)?;
@@ -199,7 +199,10 @@ fn plan_file(job: &job::JobInfo, path: &std::path::Path) -> Result<Vec<(String, 
     let mut bytes = Vec::new();
     let file = std::fs::File::open(path).map_err(trouble)?;
     if file.take(MOST_PLAN_BYTES + 1).read_to_end(&mut bytes).map_err(trouble)? as u64 > MOST_PLAN_BYTES {
-        return Err(CommandFailure::usage(format!("--plan {}: larger than 1 MiB, so it is no plan", path.display())));
+        return Err(CommandFailure::usage(format!(
+            "--plan {}: larger than 1 MiB, so it is not a plan",
+            path.display()
+        )));
     }
     let parse = job.plan.ok_or_else(|| CommandFailure::usage(format!("{} takes no --plan; use --set", job.name)))?;
     let read = parse(&plan_text(bytes))

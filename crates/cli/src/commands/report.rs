@@ -64,7 +64,7 @@ fn drawn(arguments: &ReportArguments) -> Result<u8, CommandFailure> {
     Ok(failure::GOOD)
 }
 
-/// What studies are called: the last part of their paths where that is unique, else the whole path.
+/// Returns the names of studies: the last part of their paths where that is unique, else the whole path.
 fn labels(paths: &[PathBuf]) -> Vec<String> {
     let directory =
         |path: &Path| if path.is_file() { path.parent().unwrap_or(path).to_owned() } else { path.to_owned() };

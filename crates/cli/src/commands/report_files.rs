@@ -64,7 +64,7 @@ pub fn write_plots(directory: &Path, report: &Report<'_>) -> Result<(), CommandF
     Ok(())
 }
 
-/// This build draws none.
+/// Refuses: this build draws no plots.
 #[cfg(not(feature = "plots"))]
 pub fn write_plots(_: &Path, _: &Report<'_>) -> Result<(), CommandFailure> {
     Err(CommandFailure::usage(

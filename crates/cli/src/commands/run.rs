@@ -85,8 +85,7 @@ fn is_new(out: &Path) -> bool {
     }
 }
 
-/// `--clear`, after the last trial: also of a run that was interrupted.
-/// Returns the exit status of that.
+/// Carries out `--clear` after the last trial, also of a run that was interrupted. Returns the exit status.
 pub fn clear(plan: &Plan, notebook: &mut Notebook) -> u8 {
     let left = std::mem::take(&mut notebook.left);
     // An interrupted run is cleared as well; a second interrupt ends everything at once.
@@ -112,7 +111,7 @@ pub fn tell_left(study: &Study, out: &Path) {
 /// What is said of a study that was interrupted before its first trial was finished.
 pub const NOTHING_KEPT: &str = "Interrupted before a trial was finished: nothing was kept";
 
-/// The cells and the trials for spreadsheets.
+/// Writes the cells and the trials for spreadsheets.
 pub fn write_cells(out: &Path, study: &Study) -> Result<(), CommandFailure> {
     let cells = out.join("cells.csv");
     archive::replace_file(&cells, |file| file.write_all(archive::cells_csv(study).as_bytes()))
@@ -157,7 +156,7 @@ fn status(study: &Study, strict: bool) -> u8 {
     }
 }
 
-/// Whether machine or client may have distorted the times, or the instrument was not proved right here. The latter is said: no
+/// Returns whether machine or client may have distorted the times, or the instrument was not proved right here. The latter is said: no
 /// cell's verdict shows it.
 pub fn untrusted(study: &Study) -> bool {
     let failed = study.selftest.as_ref().map_or(0, |selftest| selftest.proofs.len() - selftest.holding());
@@ -169,7 +168,7 @@ pub fn untrusted(study: &Study) -> bool {
     failed > 0 || study.cells.iter().any(|cell| cell.verdict.status == Status::Degraded)
 }
 
-/// A directory that does not exist yet, named by the time.
+/// Returns a directory that does not exist yet, named by the time.
 pub fn default_directory(unix_s: u64) -> PathBuf {
     let time: String = study::rfc3339(unix_s).chars().filter(|c| c.is_ascii_digit() || *c == 'T').collect();
     let fresh = |suffix: u32| match suffix {
@@ -179,7 +178,7 @@ pub fn default_directory(unix_s: u64) -> PathBuf {
     (1..).map(fresh).find(|path| !path.exists()).unwrap_or_else(|| fresh(1))
 }
 
-/// The command line as it may be written down: passwords in specs are hidden.
+/// Returns the command line as it may be written down: passwords in specs are hidden.
 pub fn redacted_command() -> Vec<String> {
     let shown = |(at, text): (usize, String)| if at == 0 { "kvtrial".into() } else { study::redact(&text) };
     std::env::args_os().map(|text| text.to_string_lossy().into_owned()).enumerate().map(shown).collect()

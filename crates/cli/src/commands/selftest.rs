@@ -104,7 +104,7 @@ pub fn selftest(arguments: &SelftestArguments) -> Result<u8, CommandFailure> {
     Ok(if result.passed { failure::GOOD } else { failure::VOID })
 }
 
-/// What a study says of the instrument: the latest result of this build on this machine, or the quick proofs, made now. The table
+/// Returns what a study says of the instrument: the latest result of this build on this machine, or the quick proofs, made now. The table
 /// names proofs that do not hold.
 pub fn for_study() -> Option<Selftest> {
     let identity = identity();

@@ -5,7 +5,7 @@ use selftest::{Identity, ShownLevels, StartedLevel};
 use store::Facts;
 use study::{Durability, ShownPromise, Spec, Target};
 
-/// What is known here.
+/// Returns the results of crashes known here.
 pub fn known() -> ShownLevels {
     ShownLevels::known(&identity())
 }
@@ -20,7 +20,7 @@ pub fn remember(store: &str, level: Durability, facts: &Facts, shown: ShownPromi
     }
 }
 
-/// A level of a private store; `None` where it promises nothing, or where the store is the user's or in no registry.
+/// Returns a level of a private store; `None` where it promises nothing, or where the store is the user's or in no registry.
 pub fn started(store: &str, level: Durability, facts: &Facts) -> Option<StartedLevel> {
     let spec: Spec = store.parse().ok()?;
     if level == Durability::None || spec.target != Target::Private {

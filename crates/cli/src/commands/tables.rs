@@ -3,7 +3,7 @@
 use study::{Durability, Spec, Study, Target};
 use terminal::Colour;
 
-/// Every table of a study: what a search found, or its cells and its sweep; its crashes.
+/// Returns every table of a study: what a search found, or its cells and its sweep; its crashes.
 pub fn text(study: &Study, colour: Colour) -> String {
     let crashes = study.crash.as_ref().map(|crash| terminal::crash_text(crash, colour)).unwrap_or_default();
     let cells = match &study.tune {

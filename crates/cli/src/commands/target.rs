@@ -11,7 +11,7 @@ use study::{Address, Authority, Class, Spec, Target};
 /// Stores that are offered instead of one that there is not.
 const OFFERED: usize = 3;
 
-/// The adapter of that name.
+/// Returns the adapter of that name.
 pub fn adapter(name: &str) -> Result<&'static StoreInfo, CommandFailure> {
     stores::find(name).ok_or_else(|| {
         let meant = match study::nearest(name, stores::all().map(|info| info.name), OFFERED).as_slice() {
@@ -26,21 +26,21 @@ pub fn adapter(name: &str) -> Result<&'static StoreInfo, CommandFailure> {
     })
 }
 
-/// The adapter a spec names, whether or not its program is on this machine.
+/// Returns the adapter a spec names, whether or not its program is on this machine.
 pub fn known(spec: &Spec) -> Result<&'static StoreInfo, CommandFailure> {
     let info = adapter(&spec.name)?;
     layers::check(info, spec)?;
     Ok(info)
 }
 
-/// The adapter a spec names, if it can be had on this machine.
+/// Returns the adapter a spec names, if it can be had on this machine.
 pub fn resolve(spec: &Spec) -> Result<&'static StoreInfo, CommandFailure> {
     let info = known(spec)?;
     host::present(info, spec)?;
     Ok(info)
 }
 
-/// The job of that name.
+/// Returns the job of that name.
 pub fn job(name: &str) -> Result<&'static JobInfo, CommandFailure> {
     script::find(name).map_err(|error| CommandFailure::usage(error.to_string()))?.ok_or_else(|| {
         let known: Vec<&str> = jobs::all().map(|job| job.name).collect();
@@ -52,7 +52,7 @@ pub fn job(name: &str) -> Result<&'static JobInfo, CommandFailure> {
     })
 }
 
-/// The parameters of a job as they are set. One that the job does not have may be an option of the command or of a store.
+/// Returns the parameters of a job as they are set. One that the job does not have may be an option of the command or of a store.
 pub fn params(job: &JobInfo, set: &[(String, String)]) -> Result<Params, CommandFailure> {
     jobs::params(job, set).map_err(|error| {
         let is_unknown = |(name, _): &&(String, String)| !job.params.iter().any(|param| param.name == name);
@@ -62,8 +62,8 @@ pub fn params(job: &JobInfo, set: &[(String, String)]) -> Result<Params, Command
     })
 }
 
-/// Where private stores keep their data: `--base`, else the system's temporary directory. A directory that is not there is made where
-/// its parent is, and that is said; a path without a parent was mistyped.
+/// Returns where private stores keep their data: `--base`, else the system's temporary directory. A directory that is not there is made
+/// where its parent is, and that is said; a path without a parent was mistyped.
 pub fn base(named: Option<&Path>) -> Result<PathBuf, CommandFailure> {
     let Some(path) = named else { return Ok(host::default_base()) };
     fresh("--base ", path)?;
@@ -76,7 +76,7 @@ pub fn base(named: Option<&Path>) -> Result<PathBuf, CommandFailure> {
     Ok(path.to_owned())
 }
 
-/// The user's own directory of an embedded store, as [`base`].
+/// Checks the user's own directory of an embedded store, as [`base`] does.
 pub fn own_path(info: &StoreInfo, spec: &Spec) -> Result<(), CommandFailure> {
     match &spec.target {
         Target::Path(path) if info.class == Class::Embedded => fresh(&format!("-s {}:", info.name), path),

@@ -190,7 +190,7 @@ fn bad_documents_end_the_run_before_anything_is_started() {
     desk.file("open.csv", "name,\"people\na,1\n");
     assert!(refused("--data open.csv").contains("open.csv, line 1, column 6: the quote that opens here is not closed"));
     assert!(std::process::Command::new("mkfifo").arg(desk.path().join("pipe")).status().unwrap().success());
-    assert!(refused("--data pipe").contains("pipe: it is no file, and the data is read more than once"));
+    assert!(refused("--data pipe").contains("pipe: it is not a regular file, and the data is read more than once"));
     desk.file("large.jsonl", format!("{{\"a\":\"{}\"}}\n", "x".repeat(2 << 20)));
     let ran = desk.kvtrial("run bulk -s memcached --data large.jsonl");
     assert!(ran.status == 2 && ran.stderr.contains("large.jsonl, line 1"), "{}", ran.said());

@@ -91,7 +91,7 @@ fn goes_on_without_the_first(spec: &str) {
     let silent = format!("{host}:{port}");
     assert_eq!(ran.only()["store_config"]["not_answering"], silent, "{spec}: {}", ran.said());
     let said = ran.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(said.contains(&format!("did not answer when it was opened: {silent}.")), "{spec}: {said}");
+    assert!(said.contains(&format!("did not answer when the store was opened: {silent}.")), "{spec}: {said}");
 }
 
 #[test]

@@ -133,7 +133,7 @@ fn a_cluster_that_another_node_joins_says_where_each_key_was_and_is_and_none_is_
 fn a_change_that_a_store_cannot_have_is_refused_with_what_can() {
     for (store, set, words) in [
         ("sqlite,nodes=4", "change=kill", "kills a server that kvtrial started"),
-        ("redis-unix", "change=kill", "leaves nobody of a single node"),
+        ("redis-unix", "change=kill", "would leave no node"),
         ("redis-unix,nodes=4", "change=kill --set node=5", "it has no node 5"),
         ("nats,nodes=3", "change=add", "no node can join"),
         ("redis-cluster", "change=remove", "use change=kill here"),

@@ -76,7 +76,7 @@ fn the_documents_name_every_driver_that_the_feature_full_adds() {
 fn the_documents_name_every_store_that_speaks_tls() {
     let speakers = stores::all().filter(|info| info.has_option("tls")).map(|info| info.family);
     let servers = read("docs/servers.md");
-    let (_, list) = servers.split_once("These have it: ").unwrap();
+    let (_, list) = servers.split_once("These stores have TLS: ").unwrap();
     let list = list.split_once('.').unwrap().0;
     assert_eq!(quoted(list).collect::<BTreeSet<_>>(), speakers.collect());
 }

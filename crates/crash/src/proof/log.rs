@@ -11,7 +11,7 @@ const DELETED: u32 = u32::MAX;
 /// [`ProofFault::Forgets`] one write in this many.
 const FORGOTTEN_ONE_IN: u64 = 100_000;
 
-/// What a log does wrong.
+/// The fault of a log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ProofFault {
     /// Nothing.
@@ -24,14 +24,14 @@ pub enum ProofFault {
     Tears,
     /// Deletes do not reach the file.
     Resurrects,
-    /// One write in 100,000 does not reach the file.
+    /// Loses one write in 100,000 before it reaches the file.
     Forgets,
     /// A record is written in pieces, and no checksum is looked at.
     NoChecksum,
 }
 
 impl ProofFault {
-    /// By its name in specs.
+    /// Returns the fault of this name in specs.
     pub fn of(name: &str) -> ProofFault {
         match name {
             "acknowledges-first" => ProofFault::AcknowledgesFirst,

@@ -38,7 +38,7 @@ impl EventTable {
         EventTable { events, ids, ends, order }
     }
 
-    /// The events of key number `key`, in the order of the file.
+    /// Returns the events of key number `key`, in the order of the file.
     pub fn events_of(&self, key: u64) -> impl Iterator<Item = Event> {
         let key = key as usize;
         let start = if key == 0 { 0 } else { self.ends[key - 1] };

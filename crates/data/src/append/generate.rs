@@ -60,7 +60,7 @@ fn mix_in(into: &mut [u16], of: &[u16], table: &Table) {
 }
 
 impl Generator {
-    /// The stream of `keys` keys (1 to 2^40).
+    /// Makes the stream of `keys` keys (1 to 2^40).
     pub fn new(keys: u64, seed: u64) -> Generator {
         let keys = keys.clamp(1, 1 << 40);
         let weights: Vec<u64> = zipf(MOST, 0, 9).collect();
@@ -105,12 +105,12 @@ impl Generator {
         generator
     }
 
-    /// Number of events.
+    /// Returns the number of events.
     pub fn events(&self) -> u64 {
         self.events
     }
 
-    /// Number of keys.
+    /// Returns the number of keys.
     pub fn keys(&self) -> u64 {
         self.keys
     }
@@ -120,7 +120,7 @@ impl Generator {
         self.classes.last().map_or(0, |class| class.events)
     }
 
-    /// The event of this index, below [`events`](Generator::events).
+    /// Returns the event of this index, below [`events`](Generator::events).
     #[inline]
     pub fn event(&self, index: u64) -> Event {
         let mut position = index;
@@ -132,8 +132,8 @@ impl Generator {
         }
     }
 
-    /// The events from index `first` on, as many as `out` holds: many times faster than one by one, because a round is done for
-    /// many events before the next, and its table stays in the nearest cache.
+    /// Fills `out` with the events from index `first` on: many times faster than one by one, because a round is done for many events
+    /// before the next, and its table stays in the nearest cache.
     pub fn fill(&self, first: u64, out: &mut [Event]) {
         let mut positions = [0; BLOCK];
         let mut beyond = [0; BLOCK];
@@ -224,13 +224,13 @@ impl Generator {
         Event { id: self.id(key), fields: mix(position ^ !self.seed) }
     }
 
-    /// The id of key number `key`.
+    /// Returns the id of key number `key`.
     #[inline]
     pub fn id(&self, key: u64) -> u64 {
         mix(key ^ self.seed)
     }
 
-    /// The number of the key with this id; `None`: there is no such key.
+    /// Returns the number of the key with this id; `None`: there is no such key.
     pub fn key_of(&self, id: u64) -> Option<u64> {
         Some(unmix(id) ^ self.seed).filter(|&key| key < self.keys)
     }
@@ -246,7 +246,7 @@ impl Generator {
         out.sort_unstable();
     }
 
-    /// How many events a key has.
+    /// Returns how many events a key has.
     pub fn count_of(&self, key: u64) -> u64 {
         self.classes[self.classes.partition_point(|class| class.first_key <= key) - 1].events
     }

@@ -8,14 +8,14 @@ use csv::{ErrorKind, Reader, ReaderBuilder, StringRecord};
 use serde_json::value::RawValue;
 use std::io::BufRead;
 
-/// Whether a text begins like CSV: its first line with something on it holds no `{`.
+/// Returns whether a text begins like CSV: its first line with something on it holds no `{`.
 pub(super) fn is_csv(start: &[u8]) -> bool {
     let line = start.split(|&byte| byte == b'\n').find(|line| !line.trim_ascii().is_empty()).unwrap_or_default();
     !line.is_empty() && !line.contains(&b'{')
 }
 
-/// What separates the fields of CSV that starts like this: of a comma, a semicolon and a tab the one that the first line has most of,
-/// outside quotes.
+/// Returns the separator of CSV that starts like this: of a comma, a semicolon and a tab the one that the first line has most of, outside
+/// quotes.
 pub fn separator(start: &[u8]) -> u8 {
     let header = start.split(|&byte| byte == b'\n').find(|line| !line.trim_ascii().is_empty()).unwrap_or_default();
     let unquoted = header.split(|&byte| byte == b'"').step_by(2);

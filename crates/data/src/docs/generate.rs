@@ -60,7 +60,7 @@ pub struct Generator {
 }
 
 impl Generator {
-    /// The stream of this seed.
+    /// Makes the stream of this seed.
     pub fn new(seed: u64) -> Generator {
         let words = words();
         Generator {

@@ -6,14 +6,14 @@ use md5::{Digest, Md5};
 /// Longest id.
 const MAX_ID_BYTES: usize = 1000;
 
-/// How documents get their ids.
+/// The scheme by which documents get their ids.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum IdScheme {
     /// `%010d` of the document's number from 1: keys come in rising order.
     Sequential,
     /// Lower-case hexadecimal md5 of the decimal number: keys come in random order.
     Random,
-    /// What stands before the tab on the document's line.
+    /// The text before the tab on the document's line.
     Own,
     /// A field of the document, a string or an integer; a path of names.
     Field(Vec<String>),
@@ -28,7 +28,7 @@ pub(super) struct Flaw {
 }
 
 impl IdScheme {
-    /// The generator's own id, where the scheme looks at it.
+    /// Returns the generator's own id, where the scheme looks at it.
     pub(super) fn over_generated<'a>(&self, own: &'a str) -> Option<&'a str> {
         match self {
             IdScheme::Sequential | IdScheme::Own => Some(own),
@@ -70,7 +70,7 @@ impl IdScheme {
                     Scalar::Integer(number) => plain(&number.to_string(), out),
                     Scalar::Missing | Scalar::Other => Err(Flaw {
                         problem: format!(
-                            "the field '{}', which is to be the id, is missing, or no string and no integer",
+                            "the field '{}', which is to be the id, is missing, or is neither a string nor an integer",
                             path.join(".")
                         ),
                         remedy: "use ids=field:NAME with a field that identifies every document, or ids=sequential",

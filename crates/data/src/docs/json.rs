@@ -6,7 +6,7 @@ use serde_json::Deserializer;
 use std::borrow::Cow;
 use std::fmt;
 
-/// What stands in a field.
+/// The value of a field.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Scalar<'d> {
     /// There is no such field.
@@ -29,7 +29,7 @@ pub(super) struct Flaw {
 }
 
 /// What a file of documents is.
-pub(super) const FORM: &str = "write one JSON object a line, or CSV with a header line";
+pub(super) const FORM: &str = "write one JSON object per line, or CSV with a header line";
 /// How the words of a name that is there twice begin.
 const TWICE: &str = "the name ";
 
@@ -113,7 +113,7 @@ impl<'d> Visitor<'d> for Once {
     }
 }
 
-/// What stands in these fields of a document; a field is a path of member names. Of a name given twice the last counts.
+/// Returns the values of these fields of a document; a field is a path of member names. Of a name given twice the last counts.
 ///
 /// # Errors
 /// When the document is not a JSON object; what is behind it is not looked at.

@@ -32,7 +32,7 @@ pub(super) struct Unclosed {
 }
 
 impl Unclosed {
-    /// The one that ended the reading, if one did.
+    /// Makes the one that ended the reading, if one did.
     pub(super) fn of(error: &io::Error) -> Option<Unclosed> {
         error.get_ref()?.downcast_ref::<Unclosed>().copied()
     }

@@ -2,7 +2,7 @@
 
 use super::{CUSTOMERS_END, LineFlaw, OrderEvent, month};
 
-/// The event at the start of this text, `None` for an empty line, and where the next line begins.
+/// Returns the event at the start of this text, `None` for an empty line, and where the next line begins.
 #[inline]
 pub(super) fn event(text: &[u8]) -> Result<(Option<OrderEvent>, usize), LineFlaw> {
     // The common case, in one pass over the bytes: digits and commas.

@@ -38,7 +38,7 @@ struct Price {
     cents: Option<u32>,
 }
 
-/// The event at the start of this text, `None` for an empty line, and where the next line begins.
+/// Returns the event at the start of this text, `None` for an empty line, and where the next line begins.
 #[inline]
 pub(super) fn event(text: &[u8]) -> Result<(Option<OrderEvent>, usize), LineFlaw> {
     let mut rest = text;

@@ -12,7 +12,7 @@ pub(super) fn profile(set: &mut FanSet, number: u64, line: &str) -> Result<(), D
         Problem::Syntax { at, expected } => set.error(
             Spot::of(number, line.as_bytes(), at),
             format!("expected {expected}, found {}", cursor.found(at)),
-            "write one profile a line, as in 193839: { fanof:['cheese','beer'] }",
+            "write one profile per line, as in 193839: { fanof:['cheese','beer'] }",
         ),
         Problem::Data(error) => error,
     })

@@ -45,7 +45,7 @@ pub struct Generator {
 }
 
 impl Generator {
-    /// The stream of this seed.
+    /// Makes the stream of this seed.
     pub fn new(seed: u64) -> Generator {
         let mut members = vec![Vec::new(); CLUSTERS as usize];
         for page in 0..PAGES {
@@ -67,7 +67,7 @@ impl Generator {
         }
     }
 
-    /// The next profile: page numbers, each once.
+    /// Returns the next profile: page numbers, each once.
     pub fn profile(&mut self) -> &[u32] {
         let Generator { rng, pages, clusters, cluster, profile } = self;
         let size = quantile(&SIZES, rng) as usize;
@@ -93,7 +93,7 @@ impl Generator {
     }
 }
 
-/// The line of profile number `number`: `u0000007 \t page page ...`, without its end.
+/// Returns the line of profile number `number`: `u0000007 \t page page ...`, without its end.
 pub(super) fn line(number: u64, pages: &[u32]) -> String {
     let mut line = format!("u{number:07}");
     for (at, page) in pages.iter().enumerate() {

@@ -64,7 +64,7 @@ fn malformed_input_is_named_by_line_column_and_remedy() {
         ("1: { fanof:['\\x'] }\n", "FILE, line 1, column 14: expected one of the escapes"),
         ("1: { fanof:['\\ud83c'] }\n", "FILE, line 1, column 14: expected one of the escapes"),
         ("1: { fanof:['a'] } x\n", "FILE, line 1, column 20: expected the end of the line, found 'x'"),
-        ("u1\t\n", "FILE: it holds no profile with a page; write one profile a line"),
+        ("u1\t\n", "FILE: it holds no profile with a page; write one profile per line"),
     ] {
         let error = refuse(text);
         assert!(error.starts_with(expected), "{text:?}: {error}");

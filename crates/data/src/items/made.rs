@@ -129,7 +129,7 @@ impl Made {
         (tail != &last[..tail.len()]).then_some(value.len() - tail.len())
     }
 
-    /// The number of the item, below `count`, whose whole value this is.
+    /// Returns the number of the item, below `count`, whose whole value this is.
     pub(super) fn whose(&self, value: &[u8], count: u64) -> Option<u64> {
         let number = u64::from_le_bytes(*value.first_chunk()?);
         (number < count && self.is_right(number, value)).then_some(number)

@@ -16,12 +16,12 @@ use std::sync::OnceLock;
 
 const REMEDY: &str = r#"write KEY TAB VALUE or {"k": KEY, "v": VALUE} per line"#;
 
-/// What is said of the file.
+/// The facts of the file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ItemFile {
-    /// As the user named it.
+    /// The name of the file as the user wrote it.
     pub name: String,
-    /// Its items.
+    /// The number of its items.
     pub items: u64,
     /// Bytes of its lines.
     pub bytes: u64,
@@ -230,7 +230,7 @@ impl Own {
         value.strip_prefix(mark.as_bytes()) == Some(right)
     }
 
-    /// The number of the item, below `count`, whose whole value this is; of several with this value the first.
+    /// Returns the number of the item, below `count`, whose whole value this is; of several with this value the first.
     pub(super) fn whose(&self, value: &[u8], count: u64) -> Option<u64> {
         let again = Mark::split(value).map(|(round, value)| (value, round * self.file.items));
         let found = [Some((value, 0)), again]

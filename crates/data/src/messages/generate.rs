@@ -21,7 +21,7 @@ pub struct Generator {
 }
 
 impl Generator {
-    /// The stream of this seed.
+    /// Makes the stream of this seed.
     pub fn new(seed: u64) -> Generator {
         Generator {
             rng: Rng::new(seed),

@@ -39,7 +39,7 @@ fn texts(table: &str) -> [String; 5] {
 pub(super) enum Turns {
     /// Nobody waits: they meet as those of strangers do.
     Off,
-    /// Those on a key wait for each other, and now and then for those on another.
+    /// Transactions on one key wait for each other, and now and then for those on another.
     On(Box<[Mutex<()>; 256]>),
 }
 
@@ -127,7 +127,7 @@ impl Line {
 enum Trouble {
     /// The driver says so.
     Driver(Box<ExecutionError>),
-    /// What came back is not what was asked for.
+    /// The answer is not one to the request.
     Nonsense(String),
 }
 

@@ -252,7 +252,7 @@ impl Cassandra {
         told.map(|(version,)| ("Cassandra", version)).ok_or_else(|| self.trouble("it states no version"))
     }
 
-    /// How the keyspace is replicated, as the server says it.
+    /// Returns how the keyspace is replicated, as the server reports it.
     async fn replicated(&self, driver: &Driver) -> Result<String, StoreError> {
         let name = self.keyspace.replace('\'', "''");
         let words = format!("SELECT replication FROM system_schema.keyspaces WHERE keyspace_name = '{name}'");

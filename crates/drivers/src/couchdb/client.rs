@@ -114,7 +114,7 @@ impl Client {
         })
     }
 
-    /// Revision and value.
+    /// Returns revision and value.
     async fn document(&mut self, key: &[u8]) -> Result<Option<(String, Vec<u8>)>, HttpTrouble> {
         let id = id_of(key);
         let path = format!("{}/{}", self.database, in_url(&id));
@@ -231,7 +231,7 @@ impl Client {
         parse::<AllDocs>(&answered).map(|found| found.rows)
     }
 
-    /// `_bulk_docs`: new documents in one request; those that exist come back as conflicts and sent again with their revisions.
+    /// Puts new documents in one request, `_bulk_docs`; those that exist come back as conflicts and are sent again with their revisions.
     async fn put_many(&mut self, pairs: &[(&[u8], &[u8])]) -> Result<BufferedReply, HttpTrouble> {
         self.last = None;
         let mut left: Vec<(String, &[u8])> =

@@ -128,7 +128,7 @@ impl Store for CouchDb {
         self.resent.count()
     }
 
-    /// Kept afterwards: it may have been there before.
+    /// Returns the database, which is kept afterwards: it may have been there before.
     fn made(&self) -> Vec<String> {
         vec![format!("database {}", self.database.trim_start_matches('/'))]
     }

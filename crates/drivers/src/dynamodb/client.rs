@@ -337,7 +337,7 @@ impl Client {
     }
 }
 
-/// What was refused with status 200.
+/// Returns the refusal that came with status 200.
 #[cold]
 fn not_done(what: &str, unprocessed: usize, asked: usize, list: &str) -> Trouble {
     Trouble::refused(format!("{unprocessed} of {asked} {what} were not processed ({list}, with status 200)"))

@@ -206,7 +206,7 @@ impl Store for DynamoDb {
         Threading::Shared
     }
 
-    /// Kept afterwards: it may have been there before.
+    /// Returns the table, which is kept afterwards: it may have been there before.
     fn made(&self) -> Vec<String> {
         vec![format!("table {}", self.table)]
     }
@@ -218,7 +218,7 @@ impl Store for DynamoDb {
         })
     }
 
-    /// Counted one by one, which Amazon would charge for.
+    /// Counts items one by one, which Amazon would charge for.
     fn holding(&self) -> Result<Holding, StoreError> {
         if self.target != Target::Private {
             return Ok(Holding::default());

@@ -213,7 +213,7 @@ impl Client {
     }
 }
 
-/// How many of these pairs go into one transaction; one at least.
+/// Returns how many of these pairs go into one transaction; one at least.
 fn fitting(pairs: &[&(&[u8], &[u8])]) -> usize {
     let mut bytes = 0;
     let fit = pairs.iter().take(TRANSACTION_OPERATIONS).take_while(|(key, value)| {

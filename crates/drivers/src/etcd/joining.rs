@@ -83,7 +83,8 @@ async fn announce(http: &mut Http, endpoint: &Endpoint, peers: &str) -> Result<V
     Ok(started)
 }
 
-/// Whether every member has a vote; one that has learned all there is gets it. The leader gives it: in etcd 3.4 the others do not answer that.
+/// Checks that every member has a vote; a member that has learned everything gets one. The leader gives it: in etcd 3.4 the others do not
+/// answer that.
 fn all_vote(endpoints: &[Endpoint]) -> Result<(), StoreError> {
     let leaders = leaders(&Spec::private("etcd"), endpoints)?;
     let leader: Vec<Endpoint> = leaders.into_iter().map(|place| endpoints[place].clone()).collect();

@@ -65,8 +65,8 @@ pub(super) async fn log_in(
     }
 }
 
-/// From now on the server asks for a password. What an attempt that broke off has done already is refused the second time, which does
-/// no harm: the login that follows shows whether all of it is done.
+/// Makes the server ask for a password from now on. Steps that an earlier attempt has done already are refused the second time, which does
+/// no harm: the login that follows shows whether everything is done.
 async fn lock(http: &mut Http, tickets: &Tickets) -> Result<(), HttpError> {
     for (path, body) in [
         ("/v3/auth/user/add", tickets.names()),
@@ -79,7 +79,7 @@ async fn lock(http: &mut Http, tickets: &Tickets) -> Result<(), HttpError> {
     Ok(())
 }
 
-/// Nobody has made a user for himself in the moment before the server asked.
+/// Checks that nobody has made a user for himself in the moment before the server asked.
 async fn is_ours_alone(http: &mut Http, endpoint: &Endpoint) -> Result<(), StoreError> {
     let answered = http.ask(Method::POST, "/v3/auth/user/list", b"{}".to_vec()).await;
     let answered = answered.map_err(|error| StoreError::open(endpoint, error))?;

@@ -149,7 +149,7 @@ const ELECTION: Duration = Duration::from_secs(10);
 /// How often they are asked meanwhile.
 const AGAIN: Duration = Duration::from_millis(100);
 
-/// Whether there is no leader just now, as a member says, or shows by not answering.
+/// Returns whether there is no leader just now, as a member says, or shows by not answering.
 fn is_for_now(error: &StoreError) -> bool {
     let words = error.to_string();
     ["leader changed", "no leader", "request timed out", "no answer within"]

@@ -325,7 +325,7 @@ impl Body {
     }
 }
 
-/// How many of these pairs go into one request; one at least.
+/// Returns how many of these pairs go into one request; one at least.
 fn fitting(pairs: &[&(&[u8], &[u8])]) -> usize {
     let mut bytes = 0;
     let fit = pairs.iter().take_while(|(key, value)| {

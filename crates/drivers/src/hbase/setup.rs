@@ -188,7 +188,7 @@ impl Store for HBase {
         Threading::Shared
     }
 
-    /// Kept afterwards: it may have been there before.
+    /// Returns the table, which is kept afterwards: it may have been there before.
     fn made(&self) -> Vec<String> {
         vec![format!("table {}", self.table)]
     }
@@ -200,7 +200,7 @@ impl Store for HBase {
         })
     }
 
-    /// Counted one by one, which takes its time in a large table of yours.
+    /// Counts rows one by one, which takes its time in a large table of yours.
     fn holding(&self) -> Result<Holding, StoreError> {
         if self.target != Target::Private {
             return Ok(Holding::default());

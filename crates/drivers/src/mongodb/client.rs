@@ -310,7 +310,7 @@ async fn add(counters: &Collection<RawDocumentBuf>, id: String, update: Document
     counters.find_one_and_update(doc! { "_id": id }, update).upsert(true).return_document(ReturnDocument::After).await
 }
 
-/// One `update` command that stores all pairs, in order.
+/// Makes one `update` command that stores all pairs, in order.
 fn upserts(pairs: &[(&[u8], &[u8])], journal: Journal) -> Result<Document> {
     let mut updates = RawArrayBuf::new();
     for (key, value) in pairs {

@@ -95,7 +95,7 @@ pub(super) fn connect(spec: &Spec, nodes: &[Endpoint]) -> Result<Box<dyn Store>,
     }))
 }
 
-/// MongoDB's level is the client's choice. Of a FerretDB that we have not started we only know that it writes.
+/// Returns the level. MongoDB's is the client's choice; of a FerretDB that kvtrial has not started only the fact that it writes is known.
 fn durability(spec: &Spec, identity: &Identity) -> Durability {
     match (&spec.target, spec.durability) {
         (_, Some(level)) => level,
@@ -305,7 +305,7 @@ impl Store for MongoDb {
         })
     }
 
-    /// Counted by looking, not by the collection's statistics.
+    /// Counts by looking, not by the collection's statistics.
     fn holding(&self) -> Result<Holding, StoreError> {
         self.ask(COUNT_PATIENCE, async |database| {
             let documents = |at: usize| database.collection::<Document>(COLLECTIONS[at]);

@@ -241,7 +241,7 @@ impl Store for MySql {
         self.ask(SETUP_TIMEOUT, async |conn| conn.query_drop(format!("DROP TABLE IF EXISTS {tables}")).await)
     }
 
-    /// InnoDB rewrites the table and swaps the files.
+    /// Rewrites the table and swaps the files, as InnoDB does.
     fn compact(&self, patience: Duration) -> Result<(), StoreError> {
         self.ask(patience, async |conn| conn.query_drop("OPTIMIZE TABLE kvtrial_kv").await)
     }

@@ -12,7 +12,7 @@ use store::{Expected, Operation};
 /// A slot's connection to a bucket.
 pub(super) struct Client {
     signed: Signed,
-    /// Its path: `/kvtrial`.
+    /// The path of the bucket: `/kvtrial`.
     bucket: String,
     /// The key read or written last, and the ETag it had.
     last: Option<(Vec<u8>, HeaderValue)>,

@@ -66,7 +66,7 @@ impl Server {
         Some(version.to_owned())
     }
 
-    /// How it is started, and where it then listens.
+    /// Returns how the server is started, and where it then listens.
     pub fn start(self, spec: &Spec, place: &mut Place, data: &Path) -> Result<(CommandLine, Endpoint), StoreError> {
         let program = self.program().ok_or_else(|| StoreError::NotFound {
             store: spec.name.clone(),

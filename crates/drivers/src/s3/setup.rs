@@ -153,12 +153,12 @@ impl Store for S3 {
         Threading::Shared
     }
 
-    /// It is not unmade: it may have been there before.
+    /// Returns the bucket, which is kept afterwards: it may have been there before.
     fn made(&self) -> Vec<String> {
         vec![format!("bucket {}", self.bucket)]
     }
 
-    /// Listed, a thousand per request, which Amazon would charge for.
+    /// Lists the objects, a thousand per request, which Amazon would charge for.
     fn holding(&self) -> Result<Holding, StoreError> {
         if self.target != Target::Private {
             return Ok(Holding::default());

@@ -56,7 +56,7 @@ pub(crate) enum HttpError {
     /// The connection broke between request and answer.
     #[error("{0}")]
     Lost(String),
-    /// What came back is not HTTP.
+    /// The answer is not HTTP.
     #[error("{0}")]
     Protocol(String),
 }

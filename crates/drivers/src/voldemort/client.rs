@@ -196,7 +196,7 @@ impl SlotClient {
         Err(failed.unwrap_or_else(unlikely))
     }
 
-    /// What the master has, goes to the others. One that has a later version needs none.
+    /// Writes what the master has to the others. A node that has a later version needs none.
     async fn write_to_others(&mut self, others: &[usize], required: usize) -> Result<Written, Trouble> {
         let (mut stored, mut failed) = (1, None);
         for (node, outcome) in self.exchange(others).await {
@@ -322,7 +322,7 @@ fn merged(clocks: &[Clock]) -> Clock {
     })
 }
 
-/// Of several values the only one that no other is later than.
+/// Returns the only value that no other is later than.
 fn only(mut values: Vec<Versioned<'_>>) -> Result<Option<Versioned<'_>>, Trouble> {
     match latest(values.iter().map(|versioned| &versioned.clock))[..] {
         [] => Ok(None),

@@ -21,7 +21,7 @@ pub(super) enum LineTrouble {
     NotConnected(String),
     /// The connection broke, or the answer did not come in time.
     Lost(String),
-    /// What came back is not the protocol.
+    /// The bytes are not the protocol.
     Protocol(String),
 }
 

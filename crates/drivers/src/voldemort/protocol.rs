@@ -29,7 +29,7 @@ pub(super) enum Kind {
 pub(super) enum Fault {
     /// The server says no: its number for it, and its words.
     Said { code: u64, words: String },
-    /// It is not the protocol: what was expected.
+    /// The bytes are not the protocol: what was expected.
     Broken(&'static str),
 }
 
@@ -151,7 +151,7 @@ pub(super) enum Received {
     Whole,
     /// Not all of it: at least that many bytes are missing.
     Part(usize),
-    /// It announces this many bytes, which is more than is believed.
+    /// The message announces this many bytes, which is more than is believed.
     TooLarge(u32),
     /// Something follows it.
     More,

@@ -49,7 +49,7 @@ pub(super) fn connect(spec: &Spec, nodes: &[Endpoint]) -> Result<Box<dyn Store>,
     Ok(Box::new(Voldemort { cluster, capabilities, resent: Resent::default(), version, config }))
 }
 
-/// What a server says of the cluster and of this store.
+/// Returns what a server says of the cluster and of this store.
 fn layout_of(node: &Endpoint, store: &str) -> Result<Layout, StoreError> {
     brief(node, CONNECT_TIMEOUT, async {
         let mut line = Line::to(node);

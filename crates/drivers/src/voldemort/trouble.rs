@@ -11,11 +11,11 @@ pub(super) enum Trouble {
     NotConnected(String),
     /// The connection broke, or the answer did not come in time.
     Lost(String),
-    /// What came back is not the protocol.
+    /// The answer is not the protocol.
     Protocol(String),
     /// The server said no, in its words.
     Refused(String),
-    /// It may have happened, wholly or in part.
+    /// The operation may have happened, wholly or in part.
     Unknown(String),
 }
 

@@ -26,7 +26,7 @@ const LOOK_EVERY: u64 = 1000;
 /// Log written, in KiB, after which one is.
 const CHECKPOINT_KIB: u32 = 64 << 10;
 
-/// How the values are laid out, and what for.
+/// The layout of the values, and the settings of the database.
 #[derive(Clone, Copy, Debug)]
 pub struct DatabaseSettings {
     /// Hash table instead of B+ tree, with this fill factor.
@@ -35,7 +35,7 @@ pub struct DatabaseSettings {
     pub page_bytes: u32,
     /// Bytes of pages kept in memory.
     pub cache_bytes: u64,
-    /// When a commit is safe.
+    /// The moment from which a commit is safe.
     pub durability: Durability,
 }
 

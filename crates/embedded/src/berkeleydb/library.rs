@@ -18,7 +18,7 @@ pub struct BerkeleyDb {
     env_create: unsafe extern "C" fn(*mut Object, u32) -> c_int,
     create: unsafe extern "C" fn(*mut Object, Object, u32) -> c_int,
     strerror: unsafe extern "C" fn(c_int) -> *const c_char,
-    /// Its version, e.g. `5.3.28`.
+    /// The version of the library, e.g. `5.3.28`.
     pub version: String,
 }
 

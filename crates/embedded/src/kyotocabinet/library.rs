@@ -49,7 +49,7 @@ functions! {
 /// The library, loaded.
 pub struct KyotoCabinet {
     functions: Functions,
-    /// Its version, e.g. `1.2.79`.
+    /// The version of the library, e.g. `1.2.79`.
     pub version: String,
 }
 
@@ -66,7 +66,7 @@ impl KyotoCabinet {
     }
 }
 
-/// When a write is safe.
+/// The moment from which a write is safe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Transactions {
     /// None: a write changes the file where it is.
@@ -221,7 +221,7 @@ impl Database {
         u64::try_from(unsafe { (self.library.functions.dbcount)(self.db) }).map_err(|_| self.fault())
     }
 
-    /// What the database says of itself, by name.
+    /// Returns what the database reports, by name.
     pub fn status(&self) -> BTreeMap<String, String> {
         // SAFETY: the database is open; the text has an end, and is the caller's to free.
         let text = unsafe {

@@ -47,7 +47,7 @@ pub trait Cabinet: Send + Sync + 'static {
     /// Records there are.
     fn records(&self) -> Result<u64, Fault>;
 
-    /// What it says itself.
+    /// Returns what the engine reports itself.
     fn facts(&self) -> Facts;
 
     /// Flushes its files.

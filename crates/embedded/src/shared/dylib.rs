@@ -13,7 +13,7 @@ pub const LIB: OptionInfo = OptionInfo::text("lib", "path of the shared library 
 pub struct Dylib<F: 'static> {
     names: &'static [&'static str],
     load: LoadFunctions<F>,
-    /// What a build has in it when no second one like it can be in a process.
+    /// The part of a build for which no second one like it can be in a process.
     alone: Option<&'static str>,
     loaded: Mutex<Vec<Loaded<F>>>,
 }
@@ -82,7 +82,8 @@ impl<F: Sync> Dylib<F> {
         }
     }
 
-    /// Of a file it is looked up; of the system's library, which only the loader can find, it is presumed.
+    /// Returns whether the library must be alone. In a file kvtrial looks it up; for the system's library, which only the loader can find,
+    /// it is presumed.
     fn must_be_alone(&self, path: Option<&str>) -> bool {
         self.alone.is_some_and(|needed| match path {
             Some(path) => std::fs::read(path).is_ok_and(|file| contains(&file, needed.as_bytes())),

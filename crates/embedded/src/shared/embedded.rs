@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use store::{Capabilities, Counter, Failure, OperationKind, OperationSet, Overflow, Reply, RowBuffer, StoreError};
 use study::Spec;
 
-/// What an ordered engine with transactions can do; adapters add their limits.
+/// The abilities of an ordered engine with transactions; adapters add their limits.
 pub const CAPABILITIES: Capabilities = Capabilities {
     native: OperationSet::of(&OperationKind::ALL),
     counter: Some(Counter { min: i64::MIN, max: i64::MAX, overflow: Overflow::Refused }),
@@ -40,7 +40,7 @@ pub fn number_option(spec: &Spec, name: &str) -> Result<Option<u64>, StoreError>
     }
 }
 
-/// What an engine said no with, in its own words.
+/// The engine's refusal, in its own words.
 #[derive(Debug)]
 pub struct Fault(pub String);
 
@@ -63,7 +63,7 @@ pub enum EmbeddedReply {
     Own(Reply<'static>),
 }
 
-/// What the replies of one handle borrow from; reused, so that nothing is allocated once warm.
+/// The buffers that the replies of one handle borrow from; reused, so that nothing is allocated once warm.
 #[derive(Default)]
 pub struct Buffers {
     /// The value read last.

@@ -24,7 +24,7 @@ use std::path::{Path, PathBuf};
 use store::{Facts, StoreError};
 use study::Durability;
 
-/// What an adapter sets before the database is opened.
+/// The settings that an adapter makes before the database is opened.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct DatabaseSettings {
     /// Bytes of writes kept in memory before a table is written; the library's default else.
@@ -138,7 +138,7 @@ impl Tree {
         &self.api.version
     }
 
-    /// What was asked for when it was opened.
+    /// Returns the settings that were asked for when it was opened.
     pub fn settings(&self) -> DatabaseSettings {
         self.settings
     }
@@ -318,7 +318,7 @@ impl Engine for Tree {
         })
     }
 
-    /// RocksDB notes what is to be added and puts the pieces together when it reads or compacts.
+    /// Appends: RocksDB notes what is to be added and puts the pieces together when it reads or compacts.
     fn append(&self, key: &[u8], more: &[u8], scratch: &mut Vec<u8>) -> Result<(), Fault> {
         let LogStructuredKind::Rocks(rocks) = &self.api.kind else {
             let mut writer = self.writer(key)?;

@@ -86,7 +86,7 @@ pub trait Engine: Send + Sync + 'static {
     /// Its view to write to.
     type Writer<'e>: WriteView;
 
-    /// What it says itself, opened at this level of durability.
+    /// Returns what the engine reports itself, opened at this level of durability.
     fn facts(&self, durability: Durability) -> Result<Facts, StoreError>;
 
     /// Makes what was acknowledged as durable as the level demands, where commits do not.
@@ -94,7 +94,7 @@ pub trait Engine: Send + Sync + 'static {
         Ok(())
     }
 
-    /// Whether an operation failed for the sake of another one's, left no trace, and is to be done again.
+    /// Returns whether an operation failed because of another one, left no trace, and is to be done again.
     fn again(&self, _: &Fault) -> bool {
         false
     }
@@ -150,7 +150,7 @@ pub trait Engine: Send + Sync + 'static {
 
 /// An engine and what all its handles know.
 pub struct Shared<E> {
-    /// What it is opened on.
+    /// The engine.
     pub engine: E,
     /// Whether there may be counters. Deleting a key deletes its counters too, but looks for them only then.
     counted: AtomicBool,
@@ -170,7 +170,7 @@ impl<E: Engine> Shared<E> {
     }
 }
 
-/// One client's handle.
+/// A client's handle.
 pub struct Handle<E> {
     shared: Arc<Shared<E>>,
     min_key_bytes: usize,

@@ -50,9 +50,9 @@ functions! {
 /// The library, loaded.
 pub struct Tkrzw {
     functions: Functions,
-    /// What a processor returns to leave a record as it is.
+    /// The value that a processor returns to leave a record as it is.
     leave: usize,
-    /// Its version, e.g. `1.0.25`.
+    /// The version of the library, e.g. `1.0.25`.
     pub version: String,
 }
 
@@ -229,7 +229,7 @@ impl Database {
         u64::try_from(unsafe { (self.library.functions.dbm_count)(self.dbm) }).map_err(|_| self.fault())
     }
 
-    /// What the database says of itself, by name.
+    /// Returns what the database reports, by name.
     pub fn inspect(&self) -> BTreeMap<String, String> {
         let mut count = 0;
         // SAFETY: the database is open; there are `count` pairs, freed once copied.

@@ -60,7 +60,7 @@ functions! {
 /// The library, loaded.
 pub struct TokyoCabinet {
     functions: Functions,
-    /// Its version, e.g. `1.4.48`.
+    /// The version of the library, e.g. `1.4.48`.
     pub version: String,
 }
 
@@ -77,12 +77,12 @@ impl TokyoCabinet {
     }
 }
 
-/// When a write is safe.
+/// The moment from which a write is safe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Transactions {
     /// None: a write changes the file where it is.
     Off,
-    /// What a write will change is logged first, so a kill leaves the old state or the new one.
+    /// The change of a write is logged first, so a kill leaves the old state or the new one.
     On,
     /// The same, and log and file are flushed.
     Flushed,

@@ -15,7 +15,7 @@ const MAVEN_CENTRAL: &str = "https://repo.maven.apache.org/maven2";
 /// Environment variable with the URL of a repository to ask instead.
 const REPOSITORY: &str = "KVTRIAL_MAVEN";
 
-/// The repository to ask: the one that is named, else that of the environment, else Maven Central.
+/// Returns the repository to ask: the one that is named, else that of the environment, else Maven Central.
 pub(super) fn repository(named: Option<&str>) -> String {
     let set = || std::env::var(REPOSITORY).ok().filter(|url| !url.is_empty());
     let url = named.map(str::to_owned).or_else(set).unwrap_or_else(|| MAVEN_CENTRAL.into());

@@ -4,7 +4,7 @@ use data::append::{Event, Events};
 use data::digest::LineDigest;
 use std::collections::BTreeMap;
 
-/// What the store must hold, computed from the input without any store.
+/// The values that the store must hold, computed from the input without any store.
 pub struct ExpectedAnswer {
     /// Digest of the lines `key \t value`, both in lower-case hexadecimal.
     pub digest: String,
@@ -14,13 +14,13 @@ pub struct ExpectedAnswer {
 pub type Wrong = BTreeMap<u64, Option<Vec<u8>>>;
 
 impl ExpectedAnswer {
-    /// The answer of these events.
+    /// Makes the answer of these events.
     pub fn of(events: &Events) -> ExpectedAnswer {
         ExpectedAnswer { digest: digest(events, &Wrong::new()) }
     }
 }
 
-/// The digest of a store that holds what it must, but for these keys.
+/// Returns the digest of a store that holds what it must, but for these keys.
 pub fn digest(events: &Events, wrong: &Wrong) -> String {
     let mut lines = LineDigest::default();
     let (mut scratch, mut value, mut text) = (Vec::new(), Vec::new(), Vec::new());

@@ -4,10 +4,10 @@ use data::append::RECORD_BYTES;
 use std::collections::BTreeMap;
 use study::WriteAccount;
 
-/// One record.
+/// A record of 16 bytes.
 pub type EventRecord = [u8; RECORD_BYTES];
 
-/// What is not known of one key.
+/// The doubt about one key: appends that failed.
 #[derive(Clone, Debug, Default)]
 pub struct KeyDoubt {
     /// Records whose append failed: each may be there once.
@@ -37,7 +37,7 @@ pub enum AppendsFound {
 }
 
 impl KeyDoubt {
-    /// The append of this record failed; `value`: rewriting, the whole value.
+    /// Notes that the append of this record failed; `value`: for rewriting, the whole value.
     #[cold]
     pub fn fails(&mut self, record: EventRecord, value: Option<&[u8]>) {
         self.failed.push(record);
@@ -45,13 +45,13 @@ impl KeyDoubt {
         self.values.extend(value.map(<[u8]>::to_vec));
     }
 
-    /// The append of this record was never sent.
+    /// Notes that the append of this record was never sent.
     #[cold]
     pub fn skips(&mut self, record: EventRecord) {
         self.unsent.push(record);
     }
 
-    /// Whether a length may be this many records more than those that were acknowledged; it is so from then on.
+    /// Returns whether a length may be this many records more than those that were acknowledged; it is so from then on.
     #[cold]
     pub fn allows_more(&mut self, records: u32) -> bool {
         let allows = records <= self.unseen;
@@ -61,8 +61,8 @@ impl KeyDoubt {
         allows
     }
 
-    /// Rewriting: this value was read before the append of `right`'s last record, of which all but the last were sent before. Where it is that of
-    /// a put that failed, what is not in it was written over by it.
+    /// Notes, for rewriting, that this value was read before the append of `right`'s last record, of which all but the last were sent
+    /// before. If the value is that of a put that failed, records that are not in it were overwritten by it.
     #[cold]
     pub fn reads(&mut self, value: &[u8], right: &[EventRecord]) {
         let Some(at) = self.values.iter().position(|known| known == value) else { return };

@@ -9,7 +9,7 @@ use std::sync::PoisonError;
 use store::{Operation, Reply, Slot};
 use study::ReasonKind;
 
-/// One thread's slots. Key number k of those to be read is read by slot k modulo slots.
+/// A thread's slots that read back. Key number k of those to be read is read by slot k modulo slots.
 pub struct ReadBack<'a> {
     trial: &'a AppendTrial<'a>,
     slots: Vec<SlotState>,

@@ -19,7 +19,7 @@ const BLOCK: usize = 1024;
 /// A key is announced to the store at least this many events before its append: a turn of the engine.
 const AHEAD: usize = 64;
 
-/// One thread's slots.
+/// A thread's slots.
 pub struct AppendWorker<'a> {
     trial: &'a AppendTrial<'a>,
     stream: Stream<'a>,
@@ -132,7 +132,7 @@ impl Stream<'_> {
 }
 
 impl<'a> AppendWorker<'a> {
-    /// A worker for these slots of the trial.
+    /// Makes a worker for these slots of the trial.
     pub fn new(trial: &'a AppendTrial<'a>, slots: Range<Slot>) -> AppendWorker<'a> {
         let state =
             || SlotState { key: [0; KEY_BYTES], record: [0; RECORD_BYTES], value: Vec::new(), stage: Stage::Idle };

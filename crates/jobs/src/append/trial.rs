@@ -32,7 +32,7 @@ pub struct AppendTrial<'a> {
     any_unsent: AtomicBool,
 }
 
-/// What was read back.
+/// The values that were read back, judged.
 #[derive(Default)]
 pub struct Found {
     keys: u64,
@@ -40,20 +40,20 @@ pub struct Found {
     wrong: Wrong,
     /// Wrong ones, also those not kept.
     wrong_keys: u64,
-    /// What became of the appends.
+    /// The fate of the appends.
     pub account: WriteAccount,
     /// Acknowledged records that were missing when it was read back before.
     lost_before: u64,
 }
 
 impl Found {
-    /// A value that is right.
+    /// Counts a value that is right.
     pub fn right(&mut self, value: &[u8]) {
         self.keys += 1;
         self.bytes += value.len() as u64;
     }
 
-    /// A value that is not; `None`: missing.
+    /// Counts a value that is wrong; `None`: missing.
     pub fn wrong(&mut self, id: u64, value: Option<&[u8]>) {
         self.keys += 1;
         self.bytes += value.map_or(0, <[u8]>::len) as u64;
@@ -74,7 +74,7 @@ impl Found {
 }
 
 impl<'a> AppendTrial<'a> {
-    /// An execution with `slots` slots, on an empty store that keeps what it is given, or nothing.
+    /// Makes an execution with `slots` slots, on an empty store that keeps what it is given, or nothing.
     pub fn new(job: &'a Append, method: Method, slots: u32, keeps: bool) -> AppendTrial<'a> {
         AppendTrial {
             job,
@@ -95,7 +95,7 @@ impl<'a> AppendTrial<'a> {
         self.any_unsent.store(!unsent.is_empty(), Ordering::Release);
     }
 
-    /// How many of a key's last records were never sent.
+    /// Returns how many of a key's last records were never sent.
     pub(super) fn left_out(&self, id: u64) -> usize {
         if !self.any_unsent.load(Ordering::Acquire) {
             return 0;

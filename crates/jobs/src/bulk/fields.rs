@@ -1,6 +1,6 @@
 //! What stands in a document where a field is missing or is not what it must be: words for the user.
 
-/// Why a field is not what is due there, in words: `the document has no field 'a.b'. Did you mean a.c?`, `the field 'n' is 1.5`.
+/// Returns why a field is not what is due there, in words: `the document has no field 'a.b'. Did you mean a.c?`, `the field 'n' is 1.5`.
 pub fn found(document: &[u8], path: &[String]) -> String {
     let whole: serde_json::Value = serde_json::from_slice(document).unwrap_or_default();
     let mut at = &whole;

@@ -35,12 +35,12 @@ impl Input {
         })
     }
 
-    /// Digest of the lines `id \t sha256 of the document`, in byte order of ids.
+    /// Returns the digest of the lines `id \t sha256 of the document`, in byte order of ids.
     pub fn digest(&self) -> &str {
         self.digest.get_or_init(|| self.digest_but(&BTreeMap::new()))
     }
 
-    /// The same, where some documents (by number) were found otherwise: another content, or missing.
+    /// Returns the same, where some documents (by number) were found otherwise: another content, or missing.
     pub fn digest_but(&self, otherwise: &BTreeMap<u32, Option<[u8; 64]>>) -> String {
         let mut digest = LineDigest::default();
         for &at in &self.order {
@@ -54,7 +54,7 @@ impl Input {
         digest.finish()
     }
 
-    /// The document with this id.
+    /// Returns the document with this id.
     pub fn find(&self, id: &[u8]) -> Option<u32> {
         let place = self.order.binary_search_by(|&at| self.documents.id(at as usize).cmp(id)).ok()?;
         Some(self.order[place])
@@ -87,7 +87,7 @@ impl Tally {
         }
     }
 
-    /// The groups in byte order of keys.
+    /// Returns the groups in byte order of keys.
     pub fn groups(self) -> Vec<ReductionGroup> {
         self.0.into_iter().map(|(key, (count, sum))| ReductionGroup { key, count, sum }).collect()
     }

@@ -9,7 +9,7 @@ use std::ops::Range;
 use store::{Keeps, Operation, Reply, Slot};
 use study::ReasonKind;
 
-/// How documents are put.
+/// The way in which documents are put.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Puts {
     /// A batch is one request.
@@ -18,7 +18,7 @@ pub enum Puts {
     Single,
 }
 
-/// One thread's slots. Batch b is put by slot b modulo slots; within a batch documents keep their order.
+/// A thread's slots that load. Batch b is put by slot b modulo slots; within a batch documents keep their order.
 pub struct Load<'a> {
     trial: &'a BulkTrial<'a>,
     /// The next document of each slot, and how many of it are in flight.
@@ -30,7 +30,7 @@ pub struct Load<'a> {
 }
 
 impl<'a> Load<'a> {
-    /// A worker for these slots of the trial.
+    /// Makes a worker for these slots of the trial.
     pub fn new(trial: &'a BulkTrial<'a>, slots: Range<Slot>) -> Load<'a> {
         let next = slots.clone().map(|slot| (slot as usize * trial.batch, 0)).collect();
         let looked_at = vec![None; slots.len()];

@@ -12,7 +12,7 @@ use study::ReasonKind;
 /// Documents of one request.
 pub(super) const MANY: usize = 100;
 
-/// What is wrong with a document: its kind, and what was seen.
+/// A wrong document: the kind of fault, and what was seen.
 pub type Wrong = (ReasonKind, String);
 
 /// The documents of one thread's slots, asked for part by part. Part p is read by slot p modulo slots.
@@ -27,7 +27,7 @@ pub struct Reads<'a> {
 }
 
 impl<'a> Reads<'a> {
-    /// The reads of these slots of the trial.
+    /// Makes the reads of these slots of the trial.
     pub fn new(trial: &'a BulkTrial<'a>, slots: Range<Slot>) -> Reads<'a> {
         let part = if trial.capabilities.has(OperationKind::GetMany) { MANY } else { 1 };
         let next = slots.map(|slot| slot as usize * part).collect();
@@ -40,7 +40,7 @@ impl<'a> Reads<'a> {
         first..(first + self.part).min(self.trial.input.documents.len())
     }
 
-    /// The slot's next request.
+    /// Returns the slot's next request.
     pub fn next(&mut self, slot: Slot) -> Step<'_> {
         let documents = &self.trial.input.documents;
         let range = self.range(slot);
@@ -114,7 +114,7 @@ pub struct ReadBack<'a> {
 }
 
 impl<'a> ReadBack<'a> {
-    /// A worker for these slots of the trial.
+    /// Makes a worker for these slots of the trial.
     pub fn new(trial: &'a BulkTrial<'a>, slots: Range<Slot>) -> ReadBack<'a> {
         ReadBack { trial, reads: Reads::new(trial, slots), otherwise: BTreeMap::new() }
     }
@@ -159,7 +159,7 @@ impl Worker for ReadBack<'_> {
     }
 }
 
-/// Where a document differs from what it must be.
+/// Returns where a document differs from what it must be.
 pub(super) fn difference(value: &[u8], expected: &[u8]) -> String {
     if value.len() != expected.len() {
         return format!("{} bytes, must be {}", value.len(), expected.len());

@@ -23,7 +23,7 @@ pub struct Scan<'a> {
 }
 
 impl<'a> Scan<'a> {
-    /// A worker for these slots of the trial.
+    /// Makes a worker for these slots of the trial.
     pub fn new(trial: &'a BulkTrial<'a>, reduction: &'a Reduction, slots: Range<Slot>) -> Scan<'a> {
         let input = trial.input;
         let first = input.order.first().map_or(&[][..], |&at| input.documents.id(at as usize));
@@ -88,7 +88,7 @@ pub struct Gets<'a> {
 }
 
 impl<'a> Gets<'a> {
-    /// A worker for these slots of the trial.
+    /// Makes a worker for these slots of the trial.
     pub fn new(trial: &'a BulkTrial<'a>, reduction: &'a Reduction, slots: Range<Slot>) -> Gets<'a> {
         Gets { trial, reduction, reads: Reads::new(trial, slots), tally: Tally::default() }
     }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use study::WriteAccount;
 
-/// What is not known of one counter.
+/// The doubt about one counter: increments that failed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CountDoubt {
     /// Increments that failed.
@@ -22,7 +22,7 @@ pub struct CountDoubt {
 pub type CountDoubts = BTreeMap<u32, CountDoubt>;
 
 impl CountDoubt {
-    /// The increment failed; `number`: rewriting, the number that was put.
+    /// Notes that the increment failed; `number`: for rewriting, the number that was put.
     #[cold]
     pub fn fails(&mut self, number: Option<u64>) {
         self.failed += 1;
@@ -37,7 +37,7 @@ impl CountDoubt {
         self.overwritten += other.overwritten;
     }
 
-    /// Counting by the store: whether this many increments more than were acknowledged may be there; from then on they are.
+    /// Returns, where the store counts, whether this many increments more than were acknowledged may be there; from then on they are.
     #[cold]
     pub fn allows_more(&mut self, more: u64) -> bool {
         let allows = (1..=u64::from(self.failed - self.shown)).contains(&more);
@@ -45,7 +45,7 @@ impl CountDoubt {
         allows
     }
 
-    /// Rewriting: whether this number, where `right` was expected, is one whose put failed; from then on it is there.
+    /// Returns, for rewriting, whether this number, where `right` was expected, is one whose put failed; from then on it is there.
     #[cold]
     pub fn allows_instead(&mut self, number: u64, right: u64) -> bool {
         let Some(at) = self.numbers.iter().position(|known| *known == number) else { return false };
@@ -54,7 +54,7 @@ impl CountDoubt {
         true
     }
 
-    /// What became of the increments, of which there should be `right`; `None`: the count is too high.
+    /// Returns the fate of the increments, of which there should be `right`; `None`: the count is too high.
     pub fn account(&self, count: u64, right: u64) -> Option<WriteAccount> {
         let failed = u64::from(self.failed);
         let most = right.saturating_sub(self.unsent.into());

@@ -32,6 +32,6 @@ pub const PRESETS: &[Preset] = &[Preset {
     differences: &[
         "His tweets are not public: these messages are generated, with the lengths and word frequencies of real ones.",
         "His memcached client did get, set 0 if absent, increment: --set increment=memcached does.",
-        "He gave 17 increments a message, which is the number of words; words and pairs are about twice as many.",
+        "He gave 17 increments per message, which is the number of words; words and pairs are about twice as many.",
     ],
 }];

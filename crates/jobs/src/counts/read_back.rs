@@ -9,7 +9,7 @@ use std::sync::PoisonError;
 use store::{Operation, Reply, Slot};
 use study::{ReasonKind, WriteAccount};
 
-/// One thread's slots. Term t is read by slot t modulo slots.
+/// A thread's slots that read back. Term t is read by slot t modulo slots.
 pub struct ReadBack<'a> {
     trial: &'a CountTrial<'a>,
     /// The term in flight or next.

@@ -18,7 +18,7 @@ use study::ReasonKind;
 /// A term is announced to the store at least this many increments before its own: a turn of the engine.
 const AHEAD: usize = 64;
 
-/// One thread's slots.
+/// A thread's slots.
 pub struct CountWorker<'a> {
     trial: &'a CountTrial<'a>,
     slots_of_trial: Range<Slot>,
@@ -64,7 +64,7 @@ enum Stage {
 }
 
 impl<'a> CountWorker<'a> {
-    /// A worker for these slots of the trial.
+    /// Makes a worker for these slots of the trial.
     pub fn new(trial: &'a CountTrial<'a>, slots: Range<Slot>) -> CountWorker<'a> {
         let increments = trial.job.terms.increments.len();
         let share = |slot: Slot| (increments as u64 * u64::from(slot) / u64::from(trial.slots)) as usize;

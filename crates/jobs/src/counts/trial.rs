@@ -31,16 +31,16 @@ pub struct CountTrial<'a> {
     any_unsent: AtomicBool,
 }
 
-/// What was read back.
+/// The counts that were read back, judged.
 #[derive(Default)]
 pub struct Found {
     /// Counters read.
     pub read: u64,
     /// Sum of what they hold.
     pub sum: u64,
-    /// Those that do not hold what they must; `None`: missing.
+    /// The counters that do not hold what they must; `None`: missing.
     pub wrong: BTreeMap<u32, Option<u64>>,
-    /// What became of the increments.
+    /// The fate of the increments.
     pub account: WriteAccount,
     /// Acknowledged increments that were missing when it was read back before.
     pub lost_before: u64,
@@ -50,7 +50,7 @@ pub struct Found {
 const COUNT_BYTES: u64 = 64;
 
 impl<'a> CountTrial<'a> {
-    /// An execution with `slots` slots, on an empty store that keeps what it is given, or nothing.
+    /// Makes an execution with `slots` slots, on an empty store that keeps what it is given, or nothing.
     pub fn new(job: &'a Counting, method: Method, slots: u32, keeps: bool) -> CountTrial<'a> {
         let floors = if method == Method::Memcached && keeps { job.terms.names.len() } else { 0 };
         CountTrial {

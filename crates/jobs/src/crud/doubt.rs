@@ -3,10 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 use study::WriteAccount;
 
-/// What a row is: what its value ends with, or that it is missing.
+/// The state of a row: the end of its value, or `None` if it is missing.
 pub type RowState = Option<&'static [u8]>;
 
-/// What is known of all rows of which a write failed.
+/// The doubts about all rows of which a write failed.
 #[derive(Debug, Default)]
 pub struct RowDoubts {
     rows: BTreeMap<u64, RowDoubt>,
@@ -25,20 +25,20 @@ struct RowDoubt {
 }
 
 impl RowDoubts {
-    /// A write failed that would have made `after` of a row that was `before`, as far as nothing else failed.
+    /// Notes a failed write that would have made `after` of a row that was `before`, as far as nothing else failed.
     pub fn fails(&mut self, row: u64, before: RowState, after: RowState) {
         self.failed += 1;
         self.rows.entry(row).or_insert(RowDoubt { sure: before, maybe: Vec::new() }).maybe.push(after);
     }
 
-    /// A write was acknowledged.
+    /// Notes a write that was acknowledged.
     pub fn wrote(&mut self, row: u64, after: RowState) {
         if let Some(doubt) = self.rows.get_mut(&row) {
             doubt.sure = after;
         }
     }
 
-    /// The row was read; whether that is explained. From then on it is so.
+    /// Notes that the row was read; returns whether its state is explained. From then on the row has that state.
     pub fn explains(&mut self, row: u64, found: RowState) -> bool {
         let Some(doubt) = self.rows.get_mut(&row) else { return false };
         if doubt.sure == found {
@@ -51,17 +51,17 @@ impl RowDoubts {
         true
     }
 
-    /// Whether a write of the row failed.
+    /// Returns whether a write of the row failed.
     pub fn knows(&self, row: u64) -> bool {
         self.rows.contains_key(&row)
     }
 
-    /// Something acknowledged of this row was not to be seen.
+    /// Notes that something acknowledged of this row was not to be seen.
     pub fn lose(&mut self, row: u64) {
         self.lost.insert(row);
     }
 
-    /// What became of the writes.
+    /// Returns the fate of the writes.
     pub fn account(&self) -> WriteAccount {
         WriteAccount {
             lost: self.lost.len() as u64,

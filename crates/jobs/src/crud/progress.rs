@@ -13,7 +13,7 @@ pub struct RowsDone {
 }
 
 impl RowsDone {
-    /// Nothing has begun, on this many rows.
+    /// Makes the progress of this many rows, of which none has begun.
     pub fn new(rows: u64) -> RowsDone {
         RowsDone {
             writes: AtomicU8::new(Stage::Insert as u8),
@@ -22,14 +22,14 @@ impl RowsDone {
         }
     }
 
-    /// A phase begins.
+    /// Notes that a phase begins.
     pub fn begins(&self, stage: Stage) {
         if stage.verifies().is_none() {
             self.writes.store(stage as u8, Ordering::Release);
         }
     }
 
-    /// A phase ended before its time, and no other write follows; of one that writes, these rows are as they were before it.
+    /// Notes that a phase ended before its time, and no other write follows; if the phase writes, these rows are as they were before it.
     #[cold]
     pub fn leaves_off(&self, stage: Stage, unreached: impl Iterator<Item = u64>) {
         self.left_off.store(true, Ordering::Release);
@@ -38,18 +38,18 @@ impl RowsDone {
         }
     }
 
-    /// Whether one did.
+    /// Returns whether one did.
     #[inline]
     pub fn is_left_off(&self) -> bool {
         self.left_off.load(Ordering::Acquire)
     }
 
-    /// Whether what a phase of writes left was read to the last row.
+    /// Returns whether what a phase of writes left was read to the last row.
     pub fn is_known_of(&self, writes: Stage) -> bool {
         !self.is_left_off() || (writes as u8) < self.writes.load(Ordering::Acquire)
     }
 
-    /// What a row must be at this phase, which reads it: after the last phase of writes that began, or before it.
+    /// Returns the state a row must have at this phase, which reads it: after the last phase of writes that began, or before it.
     pub fn expects(&self, stage: Stage, row: u64) -> RowState {
         if !self.is_left_off() {
             return stage.leaves();

@@ -25,13 +25,13 @@ pub struct Decimal {
 }
 
 impl Decimal {
-    /// Its digits.
+    /// Returns the digits.
     #[inline]
     pub fn as_bytes(&self) -> &[u8] {
         &self.digits[usize::from(self.start)..]
     }
 
-    /// Whether these bytes are the value of this row with that mark behind its number.
+    /// Returns whether these bytes are the value of this row with that mark behind its number.
     #[inline]
     pub fn is_in(&self, value: &[u8], mark: &[u8]) -> bool {
         value.strip_prefix(self.padded()).is_some_and(|rest| rest == mark)
@@ -49,7 +49,7 @@ impl Decimal {
 pub struct Content([u8; LONGEST]);
 
 impl Content {
-    /// The number of a row and a mark (of at most six bytes) behind it.
+    /// Returns the number of a row and a mark (of at most six bytes) behind it.
     #[inline]
     pub fn write(&mut self, row: &Decimal, mark: &[u8]) -> &[u8] {
         let digits = row.padded();
@@ -60,7 +60,7 @@ impl Content {
     }
 }
 
-/// The key of a row.
+/// Returns the key of a row.
 #[inline]
 pub fn decimal(row: u64) -> Decimal {
     let padded = if row < LONG { MOST_DIGITS - DIGITS } else { 0 };
@@ -76,7 +76,7 @@ pub fn decimal(row: u64) -> Decimal {
     }
 }
 
-/// The row these bytes are the value of, with that mark behind its number.
+/// Returns the row these bytes are the value of, with that mark behind its number.
 pub fn row_of(value: &[u8], mark: &[u8]) -> Option<u64> {
     let digits = value.strip_suffix(mark).filter(|digits| digits.len() <= MOST_DIGITS)?;
     let row = std::str::from_utf8(digits).ok()?.parse().ok()?;
@@ -109,13 +109,13 @@ pub fn in_byte_order(rows: u64, mut visit: impl FnMut(u64)) {
     }
 }
 
-/// The rows slot `slot` of `slots` owns.
+/// Returns the rows slot `slot` of `slots` owns.
 pub fn share(rows: u64, slots: u32, slot: u32) -> Range<u64> {
     let cut = |at: u32| (u128::from(at) * u128::from(rows) / u128::from(slots)) as u64;
     cut(slot)..cut(slot + 1)
 }
 
-/// The rows of these slots, slot after slot, each slot's own in random order (Fisher and Yates).
+/// Returns the rows of these slots, slot after slot, each slot's own in random order (Fisher and Yates).
 pub fn shuffled(rows: u64, slots: u32, of: Range<u32>, seed: u64) -> Vec<u64> {
     let mut order = Vec::with_capacity(
         (share(rows, slots, of.end.saturating_sub(1)).end - share(rows, slots, of.start).start) as usize,

@@ -33,7 +33,7 @@ pub struct CrudTrial<'a> {
 const ROW_BYTES: u64 = 256;
 
 impl<'a> CrudTrial<'a> {
-    /// An execution on an empty store.
+    /// Makes an execution on an empty store.
     pub(super) fn new(job: &'a Crud, setup: &TrialSetup) -> CrudTrial<'a> {
         let keeps = setup.capabilities.keeps;
         let adds = job.insert == Insert::Add && setup.capabilities.has(OperationKind::CompareAndSet);

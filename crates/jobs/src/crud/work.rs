@@ -11,7 +11,7 @@ use std::sync::atomic::Ordering;
 use store::{Expected, Keeps, Operation, Reply, Slot};
 use study::ReasonKind;
 
-/// One thread's slots in one phase.
+/// A thread's slots in one phase.
 pub struct Work<'a> {
     trial: &'a CrudTrial<'a>,
     stage: Stage,
@@ -29,7 +29,7 @@ pub struct Work<'a> {
 }
 
 impl<'a> Work<'a> {
-    /// A worker for these slots of the trial. The rows are shuffled here, before the clock.
+    /// Makes a worker for these slots of the trial. The rows are shuffled here, before the clock.
     pub fn new(trial: &'a CrudTrial<'a>, stage: Stage, slots: Range<Slot>) -> Work<'a> {
         let mut end = 0;
         trial.progress.begins(stage);

@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread::{Builder, ScopedJoinHandle};
 use std::time::{Duration, Instant};
 
-/// How the work is shared out.
+/// The plan of how the work is shared out.
 #[derive(Clone, Copy)]
 pub struct PipelinePlan {
     /// The queue between both sides; `None`: one thread parses and sums.
@@ -25,28 +25,28 @@ pub struct PipelinePlan {
     pub batch: usize,
 }
 
-/// What came out.
+/// The result of a pipeline.
 pub struct Summed {
     /// The summaries, in any order.
     pub summaries: Vec<EventSummary>,
-    /// How often something was added to a counter.
+    /// The number of additions to counters.
     pub additions: u64,
-    /// From the first event parsed to the last one summarized.
+    /// The time from the first event parsed to the last one summarized.
     pub elapsed: Duration,
     /// The parsers' part; nothing where there is no queue.
     pub parsers: SideTime,
     /// The summarizers' part.
     pub summarizers: SideTime,
-    /// How full the queues were.
+    /// The depth of the queues.
     pub depth: QueueDepth,
 }
 
-/// How the threads of a side spent their time.
+/// The time that the threads of a side spent.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SideTime {
-    /// From their begin to their end.
+    /// The time from their begin to their end.
     pub lived: Duration,
-    /// How they waited for the other side.
+    /// The time they waited for the other side.
     pub waited: Waited,
 }
 
@@ -57,7 +57,7 @@ impl SideTime {
         self.waited.sleeps += waited.sleeps;
     }
 
-    /// The share of their time in which they waited.
+    /// Returns the share of their time in which they waited.
     pub fn waiting_share(&self) -> f64 {
         let lived = self.lived.as_secs_f64();
         if lived > 0.0 { (self.waited.time.as_secs_f64() / lived).min(1.0) } else { 0.0 }

@@ -27,7 +27,7 @@ pub struct Portion {
 pub struct CounterOwner(u64);
 
 impl CounterOwner {
-    /// Which of this many summarizers writes its summaries.
+    /// Returns which of this many summarizers writes its summaries.
     #[inline]
     pub fn writer(self, summarizers: usize) -> usize {
         if summarizers == 1 {
@@ -37,14 +37,14 @@ impl CounterOwner {
         ((((mix(self.0) >> 24) & 0xffff_ffff) * summarizers as u64) >> 32) as usize
     }
 
-    /// Its number, and whether it is a month.
+    /// Returns the number of the month or customer, and whether it is a month.
     pub fn parts(self) -> (u64, bool) {
         (self.0 & !MONTH, self.0 & MONTH != 0)
     }
 }
 
 impl Portion {
-    /// An event's part in all its counters.
+    /// Makes an event's part in all its counters.
     #[inline]
     pub fn of(event: OrderEvent) -> Portion {
         let customer = event.customer.map_or(0, |customer| CUSTOMER | customer);
@@ -58,31 +58,31 @@ impl Portion {
         }
     }
 
-    /// The part of its month alone.
+    /// Returns the part of its month alone.
     #[inline]
     pub fn of_month(self) -> Portion {
         Portion { bits: self.bits & (QUANTITY | CENTS), ..self }
     }
 
-    /// The part of its customer alone.
+    /// Returns the part of its customer alone.
     #[inline]
     pub fn of_customer(self) -> Portion {
         Portion { month: 0, ..self }
     }
 
-    /// The month whose counters it goes to.
+    /// Returns the month whose counters it goes to.
     #[inline]
     pub fn month(self) -> Option<CounterOwner> {
         (self.month != 0).then_some(CounterOwner(MONTH | u64::from(self.month)))
     }
 
-    /// The customer whose counters it goes to.
+    /// Returns the customer whose counters it goes to.
     #[inline]
     pub fn customer(self) -> Option<CounterOwner> {
         (self.bits & CUSTOMER != 0).then_some(CounterOwner(self.bits & !(CUSTOMER | QUANTITY | CENTS)))
     }
 
-    /// How many counters of one subject it goes to.
+    /// Returns how many counters of one subject it goes to.
     #[inline]
     pub fn fan_out(self) -> u64 {
         1 + (self.bits >> 62 & 1) + (self.bits >> 61 & 1)
@@ -94,7 +94,7 @@ impl Portion {
         (self.bits & QUANTITY != 0).then_some(self.quantity)
     }
 
-    /// Their price.
+    /// Returns the price in cents.
     #[inline]
     pub fn cents(self) -> Option<u32> {
         (self.bits & CENTS != 0).then_some(self.cents)

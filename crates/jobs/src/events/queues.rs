@@ -24,15 +24,15 @@ queues! { mutex_array, mutex_list, channel, array_queue, ring, disruptor }
 /// A kind of queue.
 #[derive(Clone, Copy)]
 pub struct QueueKind {
-    /// As in `--set queue=NAME`.
+    /// The name, as in `--set queue=NAME`.
     pub name: &'static str,
-    /// Which sizes it can have.
+    /// The sizes the queue can have.
     pub sizes: QueueSizes,
     /// The ends of a queue of this many portions in all, for that many parsers and one summarizer.
     pub open: fn(size: usize, parsers: usize) -> QueueEnds,
 }
 
-/// Which sizes a queue can have.
+/// The sizes that a queue can have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum QueueSizes {
     /// Any.
@@ -56,7 +56,7 @@ pub trait Outlet: Send {
     fn pop(&mut self, into: &mut Vec<Portion>, most: usize);
 }
 
-/// The queue of that name.
+/// Returns the queue of that name.
 pub fn find(name: &str) -> Option<&'static QueueKind> {
     ALL.iter().find(|kind| kind.name == name)
 }

@@ -9,7 +9,7 @@ use std::ops::Range;
 use store::{Operation, Reply, Slot};
 use study::ReasonKind;
 
-/// A decimal number.
+/// Returns a decimal number.
 pub(super) fn parse(text: &[u8]) -> Option<u64> {
     std::str::from_utf8(text).ok()?.trim_ascii_end().parse().ok()
 }
@@ -33,7 +33,7 @@ fn states(slots: Range<Slot>) -> Vec<SlotState> {
     slots.map(state).collect()
 }
 
-/// One thread's slots that put.
+/// A thread's slots that put summaries.
 pub struct SummaryWriter<'a> {
     trial: &'a EventTrial<'a>,
     slots: Vec<SlotState>,
@@ -42,7 +42,7 @@ pub struct SummaryWriter<'a> {
 }
 
 impl<'a> SummaryWriter<'a> {
-    /// A worker for these slots of the trial.
+    /// Makes a worker for these slots of the trial.
     pub fn new(trial: &'a EventTrial<'a>, slots: Range<Slot>) -> SummaryWriter<'a> {
         let spots = if trial.keeps { Spots::new(trial.seed, slots.clone()) } else { Spots::none(slots.clone()) };
         SummaryWriter { trial, slots: states(slots), spots, stored: 0 }
@@ -123,18 +123,18 @@ fn looked(state: &SlotState, reply: &Reply<'_>) -> Result<(), Offence> {
     }
 }
 
-/// What was read back.
+/// The counters that were read back.
 #[derive(Default)]
 pub struct CountersFound {
     /// Counters read.
     pub read: u64,
     /// Sum of what they hold.
     pub sum: u64,
-    /// Those that do not hold what they must; `None`: missing.
+    /// The counters that do not hold what they must; `None`: missing.
     pub wrong: BTreeMap<u32, Option<u64>>,
 }
 
-/// One thread's slots that read back.
+/// A thread's slots that read back.
 pub struct SummaryReader<'a> {
     trial: &'a EventTrial<'a>,
     slots: Vec<SlotState>,
@@ -142,7 +142,7 @@ pub struct SummaryReader<'a> {
 }
 
 impl<'a> SummaryReader<'a> {
-    /// A worker for these slots of the trial.
+    /// Makes a worker for these slots of the trial.
     pub fn new(trial: &'a EventTrial<'a>, slots: Range<Slot>) -> SummaryReader<'a> {
         SummaryReader { trial, slots: states(slots), found: CountersFound::default() }
     }

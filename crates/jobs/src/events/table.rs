@@ -6,25 +6,25 @@ use hashbrown::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 use std::io::Write;
 
-/// What is counted.
+/// The quantity that is counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Tallied {
     /// Events.
     Events,
     /// Things ordered.
     Quantity,
-    /// Their price.
+    /// The price in cents.
     Cents,
 }
 
 /// A summary: what was counted of a subject, and how much.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EventSummary {
-    /// Of whom.
+    /// The month or customer of the counter.
     pub subject: CounterOwner,
-    /// What.
+    /// The quantity that is counted.
     pub tallied: Tallied,
-    /// How much.
+    /// The sum.
     pub value: u64,
 }
 
@@ -103,12 +103,12 @@ impl SummaryTable {
         self.additions += portion.fan_out();
     }
 
-    /// How often something was added to a counter.
+    /// Returns how often something was added to a counter.
     pub fn additions(&self) -> u64 {
         self.additions
     }
 
-    /// Every summary, in any order.
+    /// Returns every summary, in any order.
     pub fn summaries(&self) -> impl Iterator<Item = EventSummary> {
         self.rows.iter().flat_map(|(&subject, sums)| {
             let one = |tallied, value| EventSummary { subject, tallied, value };

@@ -38,7 +38,7 @@ pub struct EventTrial<'a> {
 }
 
 impl<'a> EventTrial<'a> {
-    /// An execution on an empty store.
+    /// Makes an execution on an empty store.
     pub fn new(text: &'a EventText, truth: &'a Truth, plan: PipelinePlan, setup: &TrialSetup) -> EventTrial<'a> {
         EventTrial {
             text,
@@ -58,7 +58,7 @@ impl<'a> EventTrial<'a> {
         self.summed.get().map_or(&[], |summed| &summed.summaries)
     }
 
-    /// The number of the counter that a summary at this place is of, as they are read back.
+    /// Returns the number of the counter that a summary at this place is of, as they are read back.
     #[cold]
     pub(super) fn number_of(&self, at: usize) -> Option<u64> {
         self.summaries().get(at).and_then(|summary| self.truth.number_of(summary))
@@ -72,7 +72,7 @@ impl<'a> EventTrial<'a> {
         all.wrong.extend(found.wrong);
     }
 
-    /// What is wrong with what the summarizers came to, before any store was asked.
+    /// Returns what is wrong with the summarizers' result, before any store was asked.
     fn miscounted(&self) -> Vec<Reason> {
         let Some(summed) = self.summed.get() else { return Vec::new() };
         let mut reasons = Vec::new();

@@ -11,16 +11,16 @@ use std::collections::BTreeMap;
 pub struct Truth {
     /// Events of the input.
     pub events: u64,
-    /// How many counters they go to, in all.
+    /// The number of additions, over all counters.
     pub additions: u64,
-    /// In byte order of their keys.
+    /// The counters, in byte order of their keys.
     pub counters: Vec<EventSummary>,
     /// Bytes of keys and values.
     pub logical_bytes: u64,
 }
 
 impl Truth {
-    /// Of this text, every line of which is looked at.
+    /// Makes the truth of this text, every line of which is looked at.
     ///
     /// # Errors
     /// Names the line that is no event.
@@ -38,13 +38,13 @@ impl Truth {
         Ok(Truth { events, additions, logical_bytes: logical_bytes.sum(), counters })
     }
 
-    /// The number of a counter that a summarizer came to.
+    /// Returns the number of a counter that a summarizer came to.
     pub fn number_of(&self, counter: &EventSummary) -> Option<u64> {
         let wanted = key(counter);
         self.counters.binary_search_by(|known| key(known).cmp(&wanted)).ok().map(|number| number as u64)
     }
 
-    /// The digest of the answer, with other values (or none) for some counters.
+    /// Returns the digest of the answer, with other values (or none) for some counters.
     pub fn digest(&self, wrong: &BTreeMap<u32, Option<u64>>) -> String {
         let mut lines = LineDigest::default();
         let mut name = Vec::new();

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering, fence};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// How often a side that has to wait looks again before it sleeps.
+/// The number of times a side that has to wait looks again before it sleeps.
 pub const SPINS: u32 = 100;
 
 /// Portions a summarizer takes at once, at most.
@@ -87,16 +87,16 @@ impl Shared {
     }
 }
 
-/// How one thread waited.
+/// The waiting of one thread.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Waited {
-    /// For how long, in all.
+    /// The time waited, in all.
     pub time: Duration,
-    /// How often it slept.
+    /// The number of sleeps.
     pub sleeps: u64,
 }
 
-/// How full a queue was, as the summarizer found it each time it took something.
+/// The depth of a queue, as the summarizer found it each time it took something.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct QueueDepth {
     /// Sum over all times.
@@ -112,7 +112,7 @@ pub struct Feed {
     inlet: Box<dyn Inlet>,
     shared: Arc<Shared>,
     number: usize,
-    /// How it waited.
+    /// The waiting of this side.
     pub waited: Waited,
 }
 
@@ -121,13 +121,13 @@ pub struct Drain {
     outlet: Box<dyn Outlet>,
     shared: Arc<Shared>,
     popped: u64,
-    /// How it waited.
+    /// The waiting of this side.
     pub waited: Waited,
-    /// How full the queue was.
+    /// The depth of the queue.
     pub depth: QueueDepth,
 }
 
-/// A queue of a kind, of this many portions.
+/// Returns a queue of a kind, of this many portions.
 pub fn open(kind: &QueueKind, size: usize, parsers: usize) -> (Vec<Feed>, Drain) {
     let (inlets, outlet) = (kind.open)(size, parsers);
     let shared = Arc::new(Shared {

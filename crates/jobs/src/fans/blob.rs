@@ -1,6 +1,6 @@
 //! The run on records: get, check, merge, put, slot by slot.
 
-use super::ledger::Written;
+use super::pages::Written;
 use super::policy::Policy;
 use super::record::Merger;
 use super::schedule::Mention;
@@ -9,7 +9,7 @@ use job::{Offence, Step, Worker};
 use std::ops::Range;
 use store::{Expected, Operation, Reply, Slot};
 
-/// One thread's slots.
+/// A thread's slots.
 pub struct BlobWorker<'a> {
     trial: &'a FansTrial<'a>,
     slots: Vec<SlotState>,
@@ -52,7 +52,7 @@ enum Stage {
 }
 
 impl<'a> BlobWorker<'a> {
-    /// A worker for these slots of the trial.
+    /// Makes a worker for these slots of the trial.
     pub fn new(trial: &'a FansTrial<'a>, slots: Range<Slot>) -> BlobWorker<'a> {
         let state = |slot| {
             let Range { start, end } = trial.schedule.of(slot);

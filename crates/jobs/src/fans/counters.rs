@@ -37,7 +37,7 @@ fn counter(page: u32, partner: Option<u32>) -> u64 {
     u64::from(page) << 32 | partner.map_or(0, |partner| u64::from(partner) + 1)
 }
 
-/// A counter, for people.
+/// Returns a counter, for people.
 pub fn counter_name(input: &Input, counter: u64) -> String {
     let name = |page: u32| printable(input.set.pages.get(page));
     let page = name((counter >> 32) as u32);
@@ -47,7 +47,8 @@ pub fn counter_name(input: &Input, counter: u64) -> String {
     }
 }
 
-/// What all increments must answer but those of which each answer is known by itself: each counter every number from 1 on.
+/// Returns the answers that all increments must give together: each counter every number from 1 on; without those increments whose answers
+/// are known one by one.
 pub fn right_answers(input: &Input, policy: Policy) -> Tally {
     let (mut answers, mut partners) = (Tally::default(), input.partners());
     for page in 0..input.set.pages.len() as u32 {
@@ -62,7 +63,7 @@ pub fn right_answers(input: &Input, policy: Policy) -> Tally {
     answers
 }
 
-/// One thread's slots.
+/// A thread's slots.
 pub struct CounterWorker<'a> {
     trial: &'a FansTrial<'a>,
     slots: Vec<SlotState>,
@@ -84,7 +85,7 @@ struct SlotState {
 }
 
 impl<'a> CounterWorker<'a> {
-    /// A worker for these slots of the trial.
+    /// Makes a worker for these slots of the trial.
     pub fn new(trial: &'a FansTrial<'a>, slots: Range<Slot>) -> CounterWorker<'a> {
         let state = |slot| {
             let Range { start, end } = trial.schedule.of(slot);

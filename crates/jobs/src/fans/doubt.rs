@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use study::WriteAccount;
 
-/// What is not known of one page.
+/// The doubt about one page: mentions that failed.
 #[derive(Clone, Debug, Default)]
 pub struct PageDoubt {
     /// Mentions whose put failed; of counters: increments of the page's own counter.
@@ -25,32 +25,32 @@ pub struct PageDoubt {
 /// Pages in doubt.
 pub type PageDoubts = BTreeMap<u32, PageDoubt>;
 
-/// What must at least be there of a page.
+/// The least that must be there of a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AtLeast {
     /// Fans.
     pub fans: u32,
     /// The sum of its partners' counts.
     pub pairs: u64,
-    /// What became of the mentions.
+    /// The fate of the mentions.
     pub account: WriteAccount,
 }
 
 impl PageDoubt {
-    /// The put of a mention with this many partners failed; it would have left a record of this fingerprint and as many fans.
+    /// Notes that the put of a mention with this many partners failed; it would have left a record of this fingerprint and as many fans.
     pub fn fails(&mut self, partners: u64, record: Option<(u64, u32)>) {
         self.failed += 1;
         self.pairs += partners;
         self.prints.extend(record);
     }
 
-    /// A mention with this many partners was not put.
+    /// Notes that a mention with this many partners was not put.
     pub fn skips(&mut self, partners: u64) {
         self.unsent += 1;
         self.pairs += partners;
     }
 
-    /// These mentions were never reached, which have as many partners.
+    /// Notes that these mentions, with as many partners, were never reached.
     pub fn leaves_out(&mut self, mentions: u32, partners: u64) {
         self.left_out += mentions;
         self.pairs += partners;
@@ -68,7 +68,8 @@ impl PageDoubt {
         allows
     }
 
-    /// Whether a record of this fingerprint is one whose put failed, where `fans` were acknowledged; gives its fans. It is there from then on.
+    /// Returns whether a record of this fingerprint is one whose put failed, where `fans` were acknowledged; gives its fans. It is there
+    /// from then on.
     pub fn allows_instead(&mut self, print: u64, fans: u32) -> Option<u32> {
         let at = self.prints.iter().position(|(known, _)| *known == print)?;
         let (_, found) = self.prints.swap_remove(at);
@@ -76,7 +77,7 @@ impl PageDoubt {
         Some(found)
     }
 
-    /// What must at least be there, where `fans` and `pairs` would be right and this was found.
+    /// Returns the least that must be there, where `fans` and `pairs` would be right and this was found.
     pub fn at_least(&self, right: (u32, u64), found: (u32, u64), print: Option<u64>) -> AtLeast {
         let came_late = print.is_some_and(|print| self.prints.iter().any(|(known, _)| *known == print));
         let most = right.0.saturating_sub(self.unsent + self.left_out);

@@ -5,14 +5,14 @@ use super::{json, record};
 use data::digest::LineDigest;
 use data::fans::FanSet;
 
-/// Which profiles name each page.
+/// The profiles that name each page.
 pub struct Index {
     ends: Vec<u32>,
     profiles: Vec<u32>,
 }
 
 impl Index {
-    /// The index of a data set.
+    /// Makes the index of a data set.
     pub fn new(set: &FanSet) -> Index {
         let mut ends = vec![0u32; set.pages.len() + 1];
         for &page in set.mentions() {
@@ -48,7 +48,7 @@ pub struct Partners<'a> {
 }
 
 impl<'a> Partners<'a> {
-    /// A counter over this data set.
+    /// Makes a counter over this data set.
     pub fn new(set: &'a FanSet, index: &'a Index) -> Partners<'a> {
         Partners { set, index, counts: vec![0; set.pages.len()], met: Vec::new() }
     }
@@ -77,14 +77,14 @@ impl<'a> Partners<'a> {
         &self.met
     }
 
-    /// How often `partner` was met together with the page counted last.
+    /// Returns how often `partner` was met together with the page counted last.
     #[inline]
     pub fn times(&self, partner: u32) -> u32 {
         self.counts[partner as usize]
     }
 }
 
-/// What can be said of the answer without any store.
+/// The part of the answer that is known without any store.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Summary {
     /// Digest of the lines `a \t b \t count`.

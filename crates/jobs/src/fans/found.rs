@@ -23,7 +23,7 @@ pub struct Found {
     lost_fans: u64,
     lost_pairs: u64,
     first_lost: String,
-    /// What became of the mentions.
+    /// The fate of the mentions.
     pub account: WriteAccount,
     /// Whether some failed.
     pub in_doubt: bool,
@@ -32,7 +32,7 @@ pub struct Found {
 }
 
 impl Found {
-    /// Nothing read yet.
+    /// Makes an empty result, before anything is read.
     pub fn new(pages: usize) -> Found {
         Found {
             packed: Vec::new(),
@@ -51,12 +51,12 @@ impl Found {
         }
     }
 
-    /// Nothing read yet for the second time.
+    /// Makes an empty result, before anything is read for the second time.
     pub fn again(pages: usize, before: &Found) -> Found {
         Found { lost_before: before.account.lost, ..Found::new(pages) }
     }
 
-    /// What became of the mentions.
+    /// Returns the fate of the mentions.
     pub fn writes(&self) -> WriteAccount {
         WriteAccount { lost: self.account.lost.max(self.lost_before), ..self.account }
     }
@@ -96,7 +96,7 @@ impl Found {
         }
     }
 
-    /// Key and value bytes found.
+    /// Returns the key and value bytes found.
     pub fn logical_bytes(&self) -> u64 {
         self.bytes
     }
@@ -109,7 +109,7 @@ impl Found {
         self.packed.push(number as u8);
     }
 
-    /// The answer, and what is wrong with the final state as a whole.
+    /// Returns the answer, and what is wrong with the final state as a whole.
     pub fn answer(&self, input: &Input) -> (Answer, Vec<Reason>) {
         let (mut pair_lines, mut fan_lines) = (LineDigest::default(), LineDigest::default());
         let (mut pages, mut top, mut number) = (0u64, (0, &b""[..]), Vec::new());

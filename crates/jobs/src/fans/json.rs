@@ -10,7 +10,7 @@ pub struct JsonNames {
 }
 
 impl JsonNames {
-    /// The names of a data set.
+    /// Makes the names of a data set.
     pub fn new(names: &Names) -> JsonNames {
         let mut json = JsonNames { bytes: Vec::new(), ends: Vec::new(), tails: Vec::new() };
         for name in names.iter() {
@@ -25,7 +25,7 @@ impl JsonNames {
         json
     }
 
-    /// `"name":` of a page.
+    /// Returns `"name":` of a page.
     #[inline]
     pub fn field(&self, page: u32) -> &[u8] {
         let page = page as usize;
@@ -33,22 +33,22 @@ impl JsonNames {
         &self.bytes[start..self.ends[page] as usize]
     }
 
-    /// The escaped name of a page, without quotes.
+    /// Returns the escaped name of a page, without quotes.
     #[inline]
     pub fn name(&self, page: u32) -> &[u8] {
         let field = self.field(page);
         &field[1..field.len() - 2]
     }
 
-    /// `tail_hash` of a page's escaped name.
+    /// Returns `tail_hash` of a page's escaped name.
     #[inline]
     pub fn tail(&self, page: u32) -> u32 {
         self.tails[page as usize]
     }
 }
 
-/// A hash of length and last eight bytes of `bytes[start..end]`; there must be a byte or more before and in it. Names
-/// differ in their ends (URLs, numbered things), and eight bytes are one load.
+/// Returns a hash of length and last eight bytes of `bytes[start..end]`; there must be a byte or more before and in it. Names differ in
+/// their ends (URLs, numbered things), and eight bytes are one load.
 #[inline]
 pub fn tail_hash(bytes: &[u8], start: usize, end: usize) -> u32 {
     let length = end - start;
@@ -91,7 +91,7 @@ pub fn decimal(mut count: u32, out: &mut Vec<u8>) {
     out.extend_from_slice(&digits[at..]);
 }
 
-/// How many decimal digits `count` has.
+/// Returns how many decimal digits `count` has.
 pub fn digits(count: u32) -> usize {
     count.checked_ilog10().unwrap_or(0) as usize + 1
 }
@@ -112,7 +112,7 @@ impl<'a> Quotes<'a> {
         Quotes { bytes, block, mask }
     }
 
-    /// The next quote.
+    /// Returns the next quote.
     #[inline]
     pub fn any(&mut self) -> Option<usize> {
         while self.mask == 0 {
@@ -128,7 +128,7 @@ impl<'a> Quotes<'a> {
         Some(at)
     }
 
-    /// The next quote that no backslash escapes.
+    /// Returns the next quote that no backslash escapes.
     #[inline]
     pub fn closing(&mut self) -> Option<usize> {
         loop {

@@ -3,7 +3,7 @@
 use job::JobError;
 use store::{Capabilities, OperationKind};
 
-/// What keeps concurrent updates of one page apart.
+/// The policy that keeps concurrent updates of one page apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Policy {
     /// Each page belongs to one slot.
@@ -32,10 +32,10 @@ impl Policy {
     }
 }
 
-/// How a page is kept in the store.
+/// The form in which a page is kept in the store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Variant {
-    /// One value a page: a JSON record, read, merged and written back.
+    /// A value per page: a JSON record, read, merged and written back.
     Blob,
     /// The store's own counters: one per page, and a record of counters for its partners.
     Counters,
@@ -55,7 +55,7 @@ impl Variant {
     }
 }
 
-/// Operations this combination needs and the store lacks, as an error that says what to set instead.
+/// Checks that the store has the operations this combination needs; else says what to set instead.
 ///
 /// # Errors
 /// When the store lacks one.

@@ -12,7 +12,7 @@ use std::sync::PoisonError;
 use store::{Operation, Reply, Rows, Slot};
 use study::ReasonKind;
 
-/// One thread's slots. Page p is read by slot p modulo slots.
+/// A thread's slots that read back. Page p is read by slot p modulo slots.
 pub struct ReadBack<'a> {
     trial: &'a FansTrial<'a>,
     slots: Vec<SlotState>,
@@ -30,7 +30,7 @@ struct SlotState {
 }
 
 impl<'a> ReadBack<'a> {
-    /// A worker for these slots of the trial.
+    /// Makes a worker for these slots of the trial.
     pub fn new(trial: &'a FansTrial<'a>, slots: Range<Slot>) -> ReadBack<'a> {
         ReadBack {
             trial,

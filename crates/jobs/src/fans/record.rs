@@ -22,7 +22,7 @@ impl std::fmt::Display for NotARecord {
     }
 }
 
-/// Bytes of a record with this many fans, partners, bytes of all `"name":` fields and digits of all counts.
+/// Returns the number of bytes of a record with this many fans, partners, bytes of all `"name":` fields and digits of all counts.
 pub fn size(fans: u32, partners: usize, field_bytes: usize, count_digits: usize) -> usize {
     let fixed = HEAD.len() + super::json::digits(fans) + WITH.len() + TAIL.len();
     fixed + partners.saturating_sub(1) + field_bytes + count_digits

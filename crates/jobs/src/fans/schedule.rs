@@ -3,7 +3,7 @@
 use super::policy::Policy;
 use data::fans::FanSet;
 
-/// One read-modify-write: this profile makes this page's record grow.
+/// A read-modify-write: this profile makes this page's record grow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Mention {
     /// Number of the profile.
@@ -41,12 +41,12 @@ impl MentionSchedule {
         MentionSchedule { starts, mentions }
     }
 
-    /// The mentions of one slot: a range of positions.
+    /// Makes the mentions of one slot: a range of positions.
     pub fn of(&self, slot: u32) -> std::ops::Range<u32> {
         self.starts[slot as usize]..self.starts[slot as usize + 1]
     }
 
-    /// The mention at a position.
+    /// Returns the mention at a position.
     #[inline]
     pub fn at(&self, position: u32) -> Mention {
         self.mentions[position as usize]

@@ -4,7 +4,7 @@ use super::Input;
 use super::blob::BlobWorker;
 use super::counters::{CounterWorker, counter_name, fans_key, right_answers, with_key};
 use super::found::Found;
-use super::ledger::Ledger;
+use super::pages::Ledger;
 use super::policy::{Policy, Variant};
 use super::read_back::ReadBack;
 use super::schedule::{Mention, MentionSchedule};
@@ -15,7 +15,7 @@ use std::sync::{Mutex, PoisonError};
 use store::Slot;
 use study::{Answer, Reason, WriteAccount};
 
-/// Whether what the store answers can be checked.
+/// Whether the store's answers can be checked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Checks {
     /// Everything is.
@@ -38,7 +38,7 @@ pub struct FansTrial<'a> {
 }
 
 impl<'a> FansTrial<'a> {
-    /// An execution with `slots` slots, on an empty store.
+    /// Makes an execution with `slots` slots, on an empty store.
     pub fn new(input: &'a Input, policy: Policy, variant: Variant, slots: u32, checks: Checks) -> FansTrial<'a> {
         let pages = input.set.pages.len();
         FansTrial {
@@ -71,7 +71,7 @@ impl<'a> FansTrial<'a> {
         self.answers.lock().unwrap_or_else(PoisonError::into_inner).merge(answers);
     }
 
-    /// What is wrong with what counters answered, as a whole.
+    /// Returns what is wrong with the counters' answers as a whole.
     fn wrong_answers(&self) -> Option<Reason> {
         if self.variant != Variant::Counters {
             return None;

@@ -10,7 +10,7 @@ use std::ops::Range;
 use store::{Keeps, Operation, Reply, Slot};
 use study::ReasonKind;
 
-/// One thread's slots. Item `i` is put, and read, by slot `i` modulo slots.
+/// A thread's slots. Item `i` is put, and read, by slot `i` modulo slots.
 pub struct Fill<'a> {
     trial: &'a GrowTrial<'a>,
     slots: Vec<SlotState>,
@@ -51,7 +51,7 @@ enum Stage {
 }
 
 impl<'a> Fill<'a> {
-    /// A worker for these slots of the trial.
+    /// Makes a worker for these slots of the trial.
     pub fn new(trial: &'a GrowTrial<'a>, phase: usize, slots: Range<Slot>) -> Fill<'a> {
         let (stride, reads) = (u64::from(trial.slots), trial.reads());
         let state = |slot: Slot| {
@@ -170,7 +170,7 @@ fn missing(items: &Items, number: u64) -> Offence {
     Offence::new(ReasonKind::UnexpectedMiss, &items.key_of(number), seen)
 }
 
-/// The offence of a value that is not the item's.
+/// Returns the offence of a value that is not the item's.
 #[cold]
 pub fn flawed(items: &Items, number: u64, flaw: ItemFlaw) -> Offence {
     let (kind, seen) = match flaw {

@@ -2,16 +2,16 @@
 
 use job::{Pace, Phase};
 
-/// How the phases are paced.
+/// The pacing of the phases.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
-    /// One phase, as the user asked.
+    /// One phase, at the pace the user asked for.
     Fill,
     /// The highest rate, then shares of it.
     TwoPhase,
 }
 
-/// How many gets there are, in parts of 2^32 for each put, rounded up: one in nine is one after nine puts.
+/// The number of gets, in parts of 2^32 for each put, rounded up: one in nine is one after nine puts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reads {
     by_put: u64,
@@ -27,7 +27,7 @@ const MOST_READS: f64 = 0.99;
 const SHARES: [(&str, u32); 3] = [("fill at 50 %", 50), ("fill at 80 %", 80), ("fill at 95 %", 95)];
 
 impl Reads {
-    /// The share of the operations that are gets, as the user writes it.
+    /// Returns the share of the operations that are gets, as the user writes it.
     pub fn parse(text: &str) -> Option<Reads> {
         let share: f64 = text.parse().ok()?;
         (0.0..=MOST_READS)
@@ -42,22 +42,22 @@ impl Reads {
     }
 }
 
-/// Which items are put in which phase, and how many gets there are.
+/// The plan of which items are put in which phase, and how many gets there are.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FillPlan {
-    /// How many gets there are.
+    /// The number of gets.
     pub reads: Reads,
     mode: Mode,
     items: u64,
 }
 
 impl FillPlan {
-    /// A plan for that many items.
+    /// Makes a plan for that many items.
     pub fn new(items: u64, reads: Reads, mode: Mode) -> FillPlan {
         FillPlan { reads, mode, items }
     }
 
-    /// How many phases put items.
+    /// Returns how many phases put items.
     pub fn phases(&self) -> usize {
         match self.mode {
             Mode::Fill => 1,
@@ -82,7 +82,7 @@ impl FillPlan {
         (below(self.cut(phase)), below(self.cut(phase + 1)))
     }
 
-    /// The phase, with the operations it will have and the items it stores.
+    /// Returns the phase, with the operations it will have and the items it stores.
     pub fn phase(&self, phase: usize, slots: u64, reads: Reads) -> Phase {
         let operations = |slot: u64| {
             let (from, to) = self.own(phase, slot, slots);

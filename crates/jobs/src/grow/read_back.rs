@@ -8,7 +8,7 @@ use std::ops::Range;
 use store::{Operation, Reply, Slot};
 use study::ReasonKind;
 
-/// One thread's slots. Item number n of those to be read is read by slot n modulo slots.
+/// A thread's slots that read back. Item number n of those to be read is read by slot n modulo slots.
 pub struct ReadBack<'a> {
     trial: &'a GrowTrial<'a>,
     /// Which of the items to be read each slot reads now or next.
@@ -18,7 +18,7 @@ pub struct ReadBack<'a> {
 }
 
 impl<'a> ReadBack<'a> {
-    /// A worker for these slots of the trial.
+    /// Makes a worker for these slots of the trial.
     pub fn new(trial: &'a GrowTrial<'a>, slots: Range<Slot>) -> ReadBack<'a> {
         ReadBack { trial, slots: slots.map(u64::from).collect(), found: Found::default(), key: Vec::new() }
     }

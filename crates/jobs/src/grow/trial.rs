@@ -27,7 +27,7 @@ pub struct GrowTrial<'a> {
     found: Mutex<Found>,
 }
 
-/// What was read back.
+/// The items that were read back, judged.
 #[derive(Default)]
 pub struct Found {
     items: u64,
@@ -39,13 +39,13 @@ pub struct Found {
 }
 
 impl Found {
-    /// A value that is right.
+    /// Counts a value that is right.
     pub fn right(&mut self, value: &[u8]) {
         self.items += 1;
         self.bytes += value.len() as u64;
     }
 
-    /// A value that is not; `None`: missing.
+    /// Counts a value that is wrong; `None`: missing.
     pub fn wrong(&mut self, number: u64, value: Option<&[u8]>) {
         self.items += 1;
         self.bytes += value.map_or(0, <[u8]>::len) as u64;
@@ -65,7 +65,7 @@ impl Found {
 }
 
 impl<'a> GrowTrial<'a> {
-    /// An execution on an empty store.
+    /// Makes an execution on an empty store.
     pub fn new(job: &'a Grow, setup: &TrialSetup) -> GrowTrial<'a> {
         GrowTrial {
             job,
@@ -77,7 +77,7 @@ impl<'a> GrowTrial<'a> {
         }
     }
 
-    /// How many gets there are between the puts.
+    /// Returns how many gets there are between the puts.
     pub(super) fn reads(&self) -> Reads {
         self.job.plan.reads
     }

@@ -16,7 +16,7 @@ pub(super) struct Found<'a> {
 }
 
 impl<'a> Found<'a> {
-    /// Of a spread store with these keys. Reading them back has shown that they lie where they are counted.
+    /// Counts the keys of a spread store. Reading them back has shown that they lie where they are counted.
     pub fn of(spread: &'a dyn Spread, records: u64) -> Found<'a> {
         let nodes = spread.nodes();
         let mut found = Found { spread, before: vec![0; nodes], after: vec![0; nodes], moved: 0, lost: 0 };
@@ -32,7 +32,7 @@ impl<'a> Found<'a> {
         found
     }
 
-    /// As facts of the answer.
+    /// Returns facts for the answer.
     pub fn facts(&self, moving_s: Option<f64>) -> Vec<(String, Value)> {
         let keys: u64 = self.before.iter().sum();
         let moves = self.spread.moves();
@@ -71,7 +71,7 @@ impl<'a> Found<'a> {
     }
 }
 
-/// Standard deviation over mean, of this many nodes; those beside them have no keys.
+/// Returns the standard deviation over mean, of this many nodes; those beside them have no keys.
 pub(super) fn variation(keys: &[u64], nodes: usize) -> f64 {
     let nodes = nodes.max(1) as f64;
     let mean = keys.iter().sum::<u64>() as f64 / nodes;

@@ -13,7 +13,7 @@ pub(super) struct Meanwhile<'a> {
 }
 
 impl<'a> Meanwhile<'a> {
-    /// A worker for these slots of the trial.
+    /// Makes a worker for these slots of the trial.
     pub fn new(trial: &'a NodesTrial<'a>, slots: Range<Slot>) -> Meanwhile<'a> {
         Meanwhile { trial, run: Run::new(&trial.ycsb, slots) }
     }

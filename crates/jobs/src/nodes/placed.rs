@@ -41,7 +41,7 @@ impl Placed {
         *self.after.lock().unwrap_or_else(PoisonError::into_inner) = Some(Said::of(store));
     }
 
-    /// As facts of the answer, of this many keys.
+    /// Returns facts for the answer, for this many keys.
     pub fn facts(&self, records: u64) -> Vec<(String, Value)> {
         let before = self.before.lock().unwrap_or_else(PoisonError::into_inner);
         let after = self.after.lock().unwrap_or_else(PoisonError::into_inner);

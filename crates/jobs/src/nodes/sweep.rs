@@ -3,8 +3,8 @@
 use super::trial::NodesTrial;
 use crate::ycsb::judge;
 use crate::ycsb::key::{KEY_BYTES, key};
-use crate::ycsb::ledger::Sight;
 use crate::ycsb::run::Run;
+use crate::ycsb::versions::Sight;
 use job::{Arriving, Offence, Step, Think, Worker};
 use std::ops::Range;
 use std::time::{Duration, Instant};
@@ -81,7 +81,7 @@ enum Turn {
 }
 
 impl<'a> Move<'a> {
-    /// A worker for these slots of the trial.
+    /// Makes a worker for these slots of the trial.
     pub fn new(trial: &'a NodesTrial<'a>, slots: Range<Slot>) -> Move<'a> {
         let mover = |slot| Mover {
             share: Share::new(trial, slot),
@@ -179,7 +179,7 @@ pub(super) struct Leftovers<'a> {
 }
 
 impl<'a> Leftovers<'a> {
-    /// A worker for these slots of the trial.
+    /// Makes a worker for these slots of the trial.
     pub fn new(trial: &'a NodesTrial<'a>, slots: Range<Slot>) -> Leftovers<'a> {
         Leftovers { trial, slots: slots.map(|slot| (Share::new(trial, slot), 0)).collect(), key: [0; KEY_BYTES] }
     }
@@ -204,7 +204,7 @@ impl Worker for Leftovers<'_> {
                 Ok(())
             }
             Reply::Value(_) => {
-                Err(Offence::new(ReasonKind::WrongReply, &asked, "it moved, and its old node still has it"))
+                Err(Offence::new(ReasonKind::WrongReply, &asked, "the key moved, and its old node still has it"))
             }
             _ => Err(Offence::failed(&asked, reply)),
         }

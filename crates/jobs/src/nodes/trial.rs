@@ -84,7 +84,7 @@ const PARTS: [Part; 11] = [
 ];
 
 impl<'a> NodesTrial<'a> {
-    /// An execution on an empty store.
+    /// Makes an execution on an empty store.
     pub(super) fn new(job: &'a Nodes, setup: &TrialSetup) -> NodesTrial<'a> {
         let keeps = setup.capabilities.keeps;
         NodesTrial {
@@ -101,7 +101,7 @@ impl<'a> NodesTrial<'a> {
         }
     }
 
-    /// What is done in a phase.
+    /// Returns the part of the run that a phase carries out.
     fn part(&self, phase: usize) -> Part {
         self.parts().nth(phase).unwrap_or(Part::Leftovers)
     }
@@ -116,17 +116,17 @@ impl<'a> NodesTrial<'a> {
         })
     }
 
-    /// Whether kvtrial has yet to come to the end of the change it makes.
+    /// Returns whether kvtrial has yet to come to the end of the change it makes.
     pub(super) fn change_goes_on(&self) -> bool {
         self.outside.is_expected.load(Ordering::Relaxed) && !self.outside.is_over.load(Ordering::Relaxed)
     }
 
-    /// How the store is spread, where it is.
+    /// Returns how the store is spread, where it is.
     pub(super) fn spread(&self) -> Option<&dyn Spread> {
         self.spread.get().and_then(|spread| spread.as_deref())
     }
 
-    /// Whether a key is to move: one that was lost does not.
+    /// Returns whether a key is to move: one that was lost does not.
     pub(super) fn moves(&self, id: u64) -> bool {
         self.spread().is_some_and(|spread| {
             let (before, after) = spread.nodes_of(&key(id));
@@ -144,7 +144,7 @@ impl<'a> NodesTrial<'a> {
         self.shaken.lock().unwrap_or_else(PoisonError::into_inner).insert(id);
     }
 
-    /// Whether one did.
+    /// Returns whether one did.
     pub(super) fn is_shaken(&self, id: u64) -> bool {
         self.shaken.lock().unwrap_or_else(PoisonError::into_inner).contains(&id)
     }
@@ -154,7 +154,7 @@ impl<'a> NodesTrial<'a> {
         self.stayed.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Whether the old nodes are asked now.
+    /// Returns whether the old nodes are asked now.
     pub(super) fn asks_old_nodes(&self) -> bool {
         self.asks_old_nodes.load(Ordering::Relaxed)
     }
@@ -171,7 +171,7 @@ impl<'a> NodesTrial<'a> {
             };
             if nodes < 2 {
                 return Err(StoreError::Session(
-                    "with a single node none can join or leave; use nodes=2 or more".into(),
+                    "with a single node, no node can join or leave; use nodes=2 or more".into(),
                 ));
             }
             if spread.keys_move() && !self.can_move {

@@ -37,14 +37,14 @@ pub struct ElementTrial<'a> {
     keeps: Keeps,
     /// Ids found of each thing that is counted.
     found: Mutex<Vec<Lot>>,
-    /// What became of the puts: of each set's ids behind those of the sets before it.
+    /// The fate of the puts: each set's ids come behind those of the sets before it.
     puts: OnceWritten,
     /// Ids whose put was acknowledged, where some are put more than once.
     acknowledged: Option<Marks>,
 }
 
 impl<'a> ElementTrial<'a> {
-    /// An execution on an empty store.
+    /// Makes an execution on an empty store.
     pub fn new(sets: &'a IdSets, truth: &'a Truth, setup: &TrialSetup) -> ElementTrial<'a> {
         let all = 0..sets.names().len();
         let ids = all.clone().map(|set| sets.distinct(set).len() as u64).sum();

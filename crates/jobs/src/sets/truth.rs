@@ -9,9 +9,9 @@ use store::SetCombination;
 /// A union or intersection that is counted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Counted {
-    /// What is made of the sets.
+    /// The combination of the sets.
     pub combination: SetCombination,
-    /// Which of them; a single one is counted as it is.
+    /// The sets that are combined; a single one is counted as it is.
     pub sets: Range<usize>,
 }
 
@@ -19,7 +19,7 @@ pub struct Counted {
 /// that differ agree with probability 2^-128.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Lot {
-    /// How many there are.
+    /// The number of ids.
     pub count: u64,
     sum: u64,
     second: u64,
@@ -54,7 +54,7 @@ pub struct Truth {
     names: Vec<String>,
 }
 
-/// What is counted: each set, the union and intersection of each two neighbours, and of all where there are more.
+/// Returns everything that is counted: each set, the union and intersection of each two neighbours, and of all where there are more.
 fn counted(sets: usize) -> Vec<Counted> {
     let one = |combination, sets| Counted { combination, sets };
     let single = (0..sets).map(|set| one(SetCombination::Union, set..set + 1));
@@ -66,7 +66,7 @@ fn counted(sets: usize) -> Vec<Counted> {
 }
 
 impl Truth {
-    /// Of these sets.
+    /// Makes the truth of these sets.
     pub fn of(sets: &IdSets) -> Truth {
         let counted = counted(sets.names().len());
         let lots: Vec<Lot> = counted.iter().map(|counted| lot(sets, counted)).collect();
@@ -76,7 +76,7 @@ impl Truth {
         Truth { counted, lots, distinct, names: sets.names().to_vec() }
     }
 
-    /// What is counted, for people: `the union of a and b`.
+    /// Returns the name of a count, for people: `the union of a and b`.
     pub fn title(&self, counted: &Counted) -> String {
         let sets = &self.names[counted.sets.clone()];
         let combination = match counted.combination {
@@ -92,12 +92,12 @@ impl Truth {
         }
     }
 
-    /// The digest of the answer.
+    /// Returns the digest of the answer.
     pub fn digest(&self) -> String {
         self.digest_with(&self.lots)
     }
 
-    /// The digest of these lots of ids: a line for each, in byte order of lines.
+    /// Returns the digest of these lots of ids: a line for each, in byte order of lines.
     pub fn digest_with(&self, lots: &[Lot]) -> String {
         let line = |(counted, lot): (&Counted, &Lot)| {
             let combination = match (counted.combination, counted.sets.len()) {
@@ -116,7 +116,7 @@ impl Truth {
     }
 }
 
-/// Whether an id of one of these sets belongs to what is counted, and is counted with set `of`.
+/// Returns whether an id of one of these sets belongs to what is counted, and is counted with set `of`.
 pub fn belongs(sets: &IdSets, counted: &Counted, of: usize, id: u64) -> bool {
     match counted.combination {
         SetCombination::Union => !(counted.sets.start..of).any(|earlier| sets.holds(earlier, id)),

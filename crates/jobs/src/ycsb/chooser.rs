@@ -6,7 +6,7 @@ use data::wyrand::WyRand;
 use data::zipf::Zipf;
 use std::sync::Arc;
 
-/// One worker's way of choosing. The Zipf table is shared until the key space has grown by a sixteenth.
+/// A worker's way of choosing. The Zipf table is shared until the key space has grown by a sixteenth.
 #[derive(Clone)]
 pub enum Chooser {
     /// All keys alike.
@@ -26,7 +26,7 @@ pub enum Chooser {
 }
 
 impl Chooser {
-    /// The chooser of a workload.
+    /// Makes the chooser of a workload.
     pub fn new(workload: &Workload, seed: u64) -> Chooser {
         let loaded = workload.records;
         let zipf = || Arc::new(Zipf::new(loaded, workload.theta));

@@ -1,14 +1,14 @@
 //! Judges replies: values to the last byte, versions by the ledger.
 
 use super::key::{id_of, key};
-use super::ledger::{Age, Ledger, Sight, Write};
 use super::value::{Flaw, Values};
+use super::versions::{Age, Ledger, Sight, Write};
 use job::{Offence, printable};
 use std::ops::Range;
 use store::{Reply, Rows, Slot};
 use study::ReasonKind;
 
-/// The reply to a put of this key by this slot.
+/// Judges the reply to a put of this key by this slot.
 ///
 /// # Errors
 /// When it failed.
@@ -22,7 +22,7 @@ pub fn written(ledger: &Ledger, id: u64, slot: Slot, write: Write, reply: &Reply
     Err(Offence::failed(&key(id), reply))
 }
 
-/// The reply to a get of this key, sent when the ledger showed `sight`.
+/// Judges the reply to a get of this key, sent when the ledger showed `sight`.
 ///
 /// # Errors
 /// What is wrong with it.

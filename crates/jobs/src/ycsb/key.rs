@@ -12,7 +12,7 @@ pub const ID_BITS: u32 = 50;
 /// Bits of the digits of a key.
 const DIGIT_BITS: u32 = 48;
 
-/// The key of this id.
+/// Returns the key of this id.
 #[inline]
 pub fn key(id: u64) -> [u8; KEY_BYTES] {
     let mut key = *b"user0000........";
@@ -44,7 +44,7 @@ fn digits(number: u32) -> u64 {
     spread + 0x3030_3030_3030_3030 + above_nine * 39
 }
 
-/// The id of a key; `None` when these bytes are no key of ours.
+/// Returns the id of a key; `None` when these bytes are no key of ours.
 pub fn id_of(bytes: &[u8]) -> Option<u64> {
     let (letter, digits) = bytes.strip_prefix(b"use")?.split_first()?;
     let above = u64::from(letter.checked_sub(b'r')?);

@@ -2,8 +2,8 @@
 
 use super::judge;
 use super::key::{KEY_BYTES, key};
-use super::ledger::Write;
 use super::trial::YcsbTrial;
+use super::versions::Write;
 use super::workload::LoadOrder;
 use data::scramble::Scramble;
 use job::{Offence, Step, Think, Worker};
@@ -13,7 +13,7 @@ use store::{Operation, Reply, Slot};
 /// Keeps the order of a scattered load apart from that of popularity.
 const SCATTERED: u64 = 0x10AD;
 
-/// One thread's slots. The i-th key is put by slot i modulo slots.
+/// A thread's slots that load. The i-th key is put by slot i modulo slots.
 pub struct Load<'a> {
     trial: &'a YcsbTrial<'a>,
     first: Slot,
@@ -26,7 +26,7 @@ pub struct Load<'a> {
 }
 
 impl<'a> Load<'a> {
-    /// A worker for these slots of the trial.
+    /// Makes a worker for these slots of the trial.
     pub fn new(trial: &'a YcsbTrial<'a>, slots: Range<Slot>) -> Load<'a> {
         let first = slots.start;
         let next = slots.map(|slot| (u64::from(slot), Write::default())).collect();

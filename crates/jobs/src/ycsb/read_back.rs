@@ -8,7 +8,7 @@ use std::ops::Range;
 use std::sync::PoisonError;
 use store::{Operation, Reply, Slot};
 
-/// One thread's slots. Key i is read by slot i modulo slots.
+/// A thread's slots that read back. Key i is read by slot i modulo slots.
 pub struct ReadBack<'a> {
     trial: &'a YcsbTrial<'a>,
     next: Vec<u64>,
@@ -17,7 +17,7 @@ pub struct ReadBack<'a> {
 }
 
 impl<'a> ReadBack<'a> {
-    /// A worker for these slots of the trial.
+    /// Makes a worker for these slots of the trial.
     pub fn new(trial: &'a YcsbTrial<'a>, slots: Range<Slot>) -> ReadBack<'a> {
         ReadBack { trial, next: slots.map(u64::from).collect(), key: [0; KEY_BYTES], valid: 0 }
     }

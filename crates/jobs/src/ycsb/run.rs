@@ -3,15 +3,15 @@
 use super::chooser::Chooser;
 use super::judge;
 use super::key::{KEY_BYTES, key};
-use super::ledger::{Sight, Write};
 use super::trial::YcsbTrial;
+use super::versions::{Sight, Write};
 use super::workload::{Kind, Mix, Workload};
 use data::wyrand::WyRand;
 use job::{Offence, Step, Think, Worker};
 use std::ops::Range;
 use store::{Keeps, Operation, Reply, Slot};
 
-/// One thread's slots.
+/// A thread's slots.
 pub struct Run<'a> {
     trial: &'a YcsbTrial<'a>,
     /// Number of its first slot over the whole trial.
@@ -70,7 +70,7 @@ enum Stage {
 }
 
 impl<'a> Run<'a> {
-    /// A worker for these slots of the trial.
+    /// Makes a worker for these slots of the trial.
     pub fn new(trial: &'a YcsbTrial<'a>, slots: Range<Slot>) -> Run<'a> {
         let draws_ahead = trial.keeps == Keeps::Everything && !trial.workload.mix.has(Kind::Insert);
         let state = |slot| {
@@ -107,7 +107,7 @@ impl<'a> Run<'a> {
 }
 
 impl Run<'_> {
-    /// Whether a slot that is idle has done all its operations.
+    /// Returns whether a slot that is idle has done all its operations.
     pub fn is_through(&self, slot: Slot) -> bool {
         let state = &self.slots[slot as usize];
         state.stage != Stage::Write && state.number >= self.last
@@ -118,7 +118,7 @@ impl Run<'_> {
         self.last = self.last.max(self.slots[slot as usize].number + 1);
     }
 
-    /// The key of the operation that a slot has in flight.
+    /// Returns the key of the operation that a slot has in flight.
     pub fn id(&self, slot: Slot) -> u64 {
         self.slots[slot as usize].id
     }

@@ -2,11 +2,11 @@
 
 use super::chooser::Chooser;
 use super::key::{KEY_BYTES, MAX_KEYS, key};
-use super::ledger::Ledger;
 use super::load::Load;
 use super::read_back::ReadBack;
 use super::run::Run;
 use super::value::Values;
+use super::versions::Ledger;
 use super::workload::{Kind, RunLength, Workload};
 use super::{Verdicts, digest_of};
 use job::{Phase, Trial, Worker};
@@ -33,7 +33,7 @@ pub struct YcsbTrial<'a> {
 const ROW_ROOM_BYTES: usize = 64;
 
 impl<'a> YcsbTrial<'a> {
-    /// An execution with `slots` slots, on an empty store.
+    /// Makes an execution with `slots` slots, on an empty store.
     pub fn new(workload: &'a Workload, inserts: Option<u64>, seed: u64, slots: u32, keeps: Keeps) -> YcsbTrial<'a> {
         YcsbTrial {
             workload,

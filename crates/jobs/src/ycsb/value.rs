@@ -26,22 +26,22 @@ pub struct Values {
     salt: u64,
 }
 
-/// What is wrong with a value.
+/// The flaw of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Flaw {
-    /// It has that many bytes.
+    /// A value of that many bytes.
     Length(usize),
-    /// Its header is not one of ours (or of another run).
+    /// A header that is not one of ours (or is of another run).
     Header,
-    /// It is the whole and sound value of another key.
+    /// The whole and sound value of another key.
     OtherKey(u64),
     /// The payload differs from this byte on.
     Payload(usize),
 }
 
 impl Values {
-    /// Values of `size` bytes (at least [`MIN_BYTES`]); another seed makes other values, so that leftovers of another
-    /// run are noticed.
+    /// Makes values of `size` bytes (at least [`MIN_BYTES`]); another seed makes other values, so that leftovers of another run are
+    /// noticed.
     pub fn new(size: usize, seed: u64) -> Values {
         let size = size.max(MIN_BYTES);
         let mut rng = WyRand::new(seed, 0x7A1);
@@ -53,7 +53,7 @@ impl Values {
         Values { pool, size, salt: mix(seed) }
     }
 
-    /// Bytes of every value.
+    /// Returns the number of bytes of every value.
     pub fn size(&self) -> usize {
         self.size
     }
@@ -100,7 +100,7 @@ impl Values {
         sound.then_some((head >> ID_BITS | (check & HIGH) << LOW_BITS) as u32)
     }
 
-    /// What is wrong with a value that is not sound.
+    /// Returns the flaw of a value that is not sound.
     #[cold]
     fn flaw(&self, value: &[u8]) -> Flaw {
         let (Some(head), true) = (value.first_chunk::<8>(), value.len() == self.size) else {

@@ -44,7 +44,7 @@ const fn param(name: &'static str, default: &'static str, values: &'static str, 
     ParamInfo { name, default, values, tunable: &[], help }
 }
 
-/// One operation of the workload.
+/// An operation of the workload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// Reads a key.
@@ -67,7 +67,7 @@ const KINDS: [(Kind, &str); 5] = [
     (Kind::ReadModifyWrite, "rmw"),
 ];
 
-/// Which keys are asked for.
+/// The distribution of the keys asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Distribution {
     /// Zipf's law, hot keys spread over the key space.
@@ -118,7 +118,7 @@ impl Mix {
         Mix { limits, only: if second.is_none() { first } else { None }, salt: mix(seed ^ 0x3A1D) }
     }
 
-    /// The kind of operation number `number`.
+    /// Returns the kind of operation number `number`.
     #[inline]
     pub fn kind(&self, number: u64) -> Kind {
         if let Some(only) = self.only {
@@ -136,13 +136,13 @@ impl Mix {
         }
     }
 
-    /// Whether this kind occurs.
+    /// Returns whether this kind occurs.
     pub fn has(&self, kind: Kind) -> bool {
         let at = kind as usize;
         self.limits[at] > if at == 0 { 0 } else { self.limits[at - 1] }
     }
 
-    /// How many of the first `operations` are of that kind.
+    /// Returns how many of the first `operations` are of that kind.
     pub fn count(&self, kind: Kind, operations: u64) -> u64 {
         match self.only {
             Some(only) if only == kind => operations,
@@ -153,7 +153,7 @@ impl Mix {
     }
 }
 
-/// When the run ends.
+/// The end of the run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum RunLength {
     /// After this many operations.
@@ -168,7 +168,7 @@ pub enum RunLength {
 }
 
 impl RunLength {
-    /// Number of the operation that is the first not done; a run by time alone has no such number.
+    /// Returns the number of the operation that is the first not done; a run by time alone has no such number.
     pub fn last(&self) -> u64 {
         match self {
             RunLength::Operations(operations) => *operations,
@@ -180,7 +180,7 @@ impl RunLength {
 /// The order in which keys are loaded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LoadOrder {
-    /// As they sort.
+    /// Keys in the order they sort.
     Rising,
     /// Neighbours far apart.
     Scattered,
@@ -193,13 +193,13 @@ pub struct Workload {
     pub name: String,
     /// Keys to load.
     pub records: u64,
-    /// In which order.
+    /// The order in which keys are loaded.
     pub load: LoadOrder,
-    /// When it ends.
+    /// The end of the run.
     pub end: RunLength,
     /// Bytes of every value.
     pub value_bytes: usize,
-    /// Which keys are asked for.
+    /// The distribution of the keys asked for.
     pub distribution: Distribution,
     /// Exponent of the Zipf law.
     pub theta: f64,
@@ -207,7 +207,7 @@ pub struct Workload {
     pub scan_min: u32,
     /// Longest scan.
     pub scan_max: u32,
-    /// Which operations.
+    /// The mix of operations.
     pub mix: Mix,
 }
 
@@ -299,7 +299,7 @@ impl Workload {
         })
     }
 
-    /// Keys the run will insert, when that is known before.
+    /// Returns the number of keys the run will insert, when that is known before.
     pub fn inserts(&self) -> Option<u64> {
         match self.end {
             RunLength::Operations(operations) => Some(self.mix.count(Kind::Insert, operations)),
@@ -308,7 +308,7 @@ impl Workload {
         }
     }
 
-    /// Requests the run will send, when that is known before.
+    /// Returns the number of requests the run will send, when that is known before.
     pub fn requests(&self) -> Option<u64> {
         match self.end {
             RunLength::Operations(operations) => Some(operations + self.mix.count(Kind::ReadModifyWrite, operations)),

@@ -1,4 +1,4 @@
-//! The job events against the answers of an unrelated script: every queue and setting, stores that lie, input that is none.
+//! The job events against the answers of an unrelated script: every queue and setting, stores that lie, invalid input.
 #![allow(clippy::unwrap_used)]
 
 use crate::harness;

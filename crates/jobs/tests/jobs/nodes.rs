@@ -256,7 +256,7 @@ fn parameters_that_cannot_be_are_refused_with_what_can() {
     for (set, words) in [
         ("change=grow", "change=grow is not possible; use add, remove or kill"),
         ("change=remove node=0", "node=0 is not possible; use a number from 1 to 256"),
-        ("node=2", "node= names the one that goes"),
+        ("node=2", "node= names the node that leaves or is killed"),
         ("update=2", "update=2 is not possible; use 0 to 1"),
         ("records=0", "records=0 is not possible"),
         ("value=3", "value=3 is not possible"),

@@ -17,14 +17,14 @@ pub type Value = Arc<Vec<u8>>;
 /// A key, as several places hold it.
 pub type Key = Arc<[u8]>;
 
-/// What is known of a key.
+/// The content of a cache entry.
 #[derive(Clone, Debug)]
 pub enum EntryContent {
     /// Nothing yet: it is being fetched.
     Unknown,
     /// There is no such key.
     Absent,
-    /// Its value.
+    /// The value of the key.
     Value(Value),
 }
 
@@ -40,28 +40,28 @@ pub struct Entry {
 }
 
 impl Entry {
-    /// What it takes of the memory.
+    /// Returns the bytes of memory the entry takes.
     pub fn bytes(&self, key: &[u8]) -> u64 {
         let value = if let EntryContent::Value(value) = &self.content { value.len() } else { 0 };
         (key.len() + value) as u64 + OVERHEAD_BYTES
     }
 
-    /// Whether it has to be written.
+    /// Returns whether it has to be written.
     pub fn waits(&self) -> bool {
         self.version != self.stored
     }
 }
 
-/// One entry to write: a value, or nothing where the key is to be deleted.
+/// An entry to write back: a value, or nothing where the key is to be deleted.
 pub struct WriteBack {
     /// The key.
     pub key: Key,
-    /// Its value.
+    /// The value.
     pub value: Option<Value>,
     version: u64,
 }
 
-/// What an operation comes to.
+/// The result of an operation in the cache.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CachedReply {
     Value(Value),
@@ -191,14 +191,14 @@ impl State {
         }
     }
 
-    /// Somebody has to ask the store for a key.
+    /// Notes that a client has to ask the store for a key.
     pub fn fetch(&mut self, key: &[u8]) {
         let (key, mut entry) = self.take_out(key);
         entry.fetching += 1;
         self.put_back(key, entry);
     }
 
-    /// What the store has, unless something newer is known.
+    /// Takes the value that the store has, unless something newer is known.
     pub fn learn(&mut self, key: &[u8], found: Option<&[u8]>) {
         let (key, mut entry) = self.take_out(key);
         if let EntryContent::Unknown = entry.content {
@@ -207,7 +207,7 @@ impl State {
         self.put_back(key, entry);
     }
 
-    /// Somebody has asked the store, or never will.
+    /// Notes that the client has asked the store, or never will.
     pub fn fetch_ended(&mut self, key: &[u8]) {
         let (key, mut entry) = self.take_out(key);
         entry.fetching = entry.fetching.saturating_sub(1);
@@ -224,7 +224,7 @@ impl State {
         true
     }
 
-    /// The next entries of the queue, to be written.
+    /// Returns the next entries of the queue, to be written.
     pub fn take(&mut self) -> Vec<WriteBack> {
         let (mut batch, mut bytes) = (Vec::new(), 0);
         while self.due > 0 && batch.len() < BATCH && bytes < BATCH_BYTES {
@@ -240,7 +240,7 @@ impl State {
         batch
     }
 
-    /// The store has what was to be written.
+    /// Notes that the store has these writes.
     pub fn stored(&mut self, write_back: &WriteBack) {
         let (key, mut entry) = self.take_out(&write_back.key);
         entry.stored = write_back.version;

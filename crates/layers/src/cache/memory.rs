@@ -73,7 +73,7 @@ impl Memory {
         reply
     }
 
-    /// An operation will never be told what its key has.
+    /// Notes that an operation will never learn what its key has.
     pub fn abandon(&self, key: &[u8]) {
         self.lock().fetch_ended(key);
     }
@@ -95,7 +95,7 @@ impl Memory {
         }
     }
 
-    /// What to write next; waits for it. Within every interval all that waited at its end becomes due. `None` at the end.
+    /// Returns the entries to write next; waits for them. Within every interval all that waited at its end becomes due. `None` at the end.
     pub fn next(&self, interval: Duration) -> Option<Vec<WriteBack>> {
         let mut state = self.lock();
         let mut deadline = Instant::now() + interval;
@@ -123,7 +123,7 @@ impl Memory {
         }
     }
 
-    /// The store has what was to be written.
+    /// Notes that the store has these writes.
     pub fn stored(&self, batch: &[WriteBack]) {
         let mut state = self.lock();
         for write_back in batch {
@@ -134,7 +134,7 @@ impl Memory {
         self.written.notify_all();
     }
 
-    /// The store refused: what was acknowledged is lost, so nothing is done any more.
+    /// Notes that the store refused: acknowledged writes are lost, so nothing is done any more.
     pub fn fail(&self, words: String) {
         self.lock().failed.get_or_insert(words);
         self.written.notify_all();

@@ -102,7 +102,7 @@ impl Pending {
 }
 
 impl CachedSession {
-    /// A session of a plan over one of the same plan.
+    /// Makes a session of a plan over one of the same plan.
     pub fn new(
         beneath: Box<dyn Session>,
         memory: Arc<Memory>,

@@ -9,13 +9,13 @@ const CAPACITY: usize = 512;
 /// The nodes that are there, and in which order the others left. The names are those of the paper.
 #[derive(Clone, Debug)]
 pub(crate) struct Anchor {
-    /// How many nodes were there when this one left; 0 while it is there.
+    /// The number of nodes that were there when this one left; 0 while it is there.
     a: Vec<u32>,
-    /// Who took its place.
+    /// The node that took its place.
     k: Vec<u32>,
     /// The nodes that are there come first.
     w: Vec<u32>,
-    /// Where a node is in `w`.
+    /// The place of a node in `w`.
     l: Vec<u32>,
     nodes: usize,
 }
@@ -31,7 +31,7 @@ impl Anchor {
         anchor
     }
 
-    /// A node leaves: its keys go to the others, and no other key moves.
+    /// Lets a node leave: its keys go to the others, and no other key moves.
     pub fn leave(&mut self, node: usize) {
         self.nodes -= 1;
         let last = self.w[self.nodes];

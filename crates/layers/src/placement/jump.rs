@@ -1,6 +1,6 @@
 //! Jump consistent hash (Lamping and Veach, arXiv 1406.2294).
 
-/// The node of a hash: follows the jumps a key makes as nodes are added, until it would jump beyond the last.
+/// Returns the node of a hash: follows the jumps a key makes as nodes are added, until it would jump beyond the last.
 #[inline]
 pub(crate) fn node(mut hash: u64, nodes: usize) -> usize {
     let (mut node, mut next) = (0, 0);

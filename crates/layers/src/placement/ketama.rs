@@ -13,7 +13,7 @@ pub(crate) struct Ring {
 }
 
 impl Ring {
-    /// Over these nodes, at least one.
+    /// Makes a ring of these nodes, at least one.
     pub fn new(nodes: &[usize]) -> Ring {
         let mut points = Vec::with_capacity(nodes.len() * DIGESTS * 4);
         for &node in nodes {
@@ -26,7 +26,7 @@ impl Ring {
         Ring { points }
     }
 
-    /// The node of the first point at the key's place or behind it, around the ring.
+    /// Returns the node of the first point at the key's place or behind it, around the ring.
     #[inline]
     pub fn node(&self, key: &[u8]) -> usize {
         let place = place(key);
@@ -35,7 +35,7 @@ impl Ring {
     }
 }
 
-/// Where a key lies on the ring.
+/// Returns where a key lies on the ring.
 #[inline]
 pub(crate) fn place(key: &[u8]) -> u32 {
     little_endian(&Md5::digest(key)[..4])

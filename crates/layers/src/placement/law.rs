@@ -12,12 +12,12 @@ const PROBES: f64 = 21.0;
 /// How much the share that moves among the old nodes of maglev's table differs from [`maglev_elsewhere`]: standard deviation.
 const ELSEWHERE_DEVIATION: f64 = 0.0006;
 
-/// The share of keys that move among the old nodes of maglev's table when one joins these.
+/// Returns the share of keys that move among the old nodes of maglev's table when one joins these.
 pub(super) fn maglev_elsewhere(nodes: usize) -> f64 {
     0.0013 * (nodes as f64).ln()
 }
 
-/// How evenly an algorithm spreads keys over this many nodes, and how many of them move when one joins.
+/// Returns how evenly an algorithm spreads keys over this many nodes, and how many of them move when one joins.
 pub(super) fn law(algorithm: Algorithm, nodes: usize) -> Law {
     let n = nodes as f64;
     let even = Law { nodes, own_variance: 0.0, moved: 1.0 / (n + 1.0), moved_deviation: 0.0 };

@@ -12,7 +12,7 @@ pub(crate) struct Places {
 }
 
 impl Places {
-    /// Over these nodes, at least one.
+    /// Makes the places of these nodes, at least one.
     pub fn new(nodes: &[usize]) -> Places {
         const FREE: u32 = u32::MAX;
         let order = |node: &usize| {
@@ -38,14 +38,14 @@ impl Places {
         self.nodes[(hash % PLACES as u64) as usize] as usize
     }
 
-    /// The old and the new node of each place that changes hands.
+    /// Returns the old and the new node of each place that changes hands.
     #[cfg(test)]
     pub fn moves<'a>(&'a self, after: &'a Places) -> impl Iterator<Item = (usize, usize)> + 'a {
         let pairs = self.nodes.iter().zip(&after.nodes).map(|(from, to)| (*from as usize, *to as usize));
         pairs.filter(|(from, to)| from != to)
     }
 
-    /// How many places each node has.
+    /// Returns how many places each node has.
     #[cfg(test)]
     pub fn shares(&self, nodes: usize) -> Vec<usize> {
         (0..nodes).map(|node| self.nodes.iter().filter(|place| **place as usize == node).count()).collect()

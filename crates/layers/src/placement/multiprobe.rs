@@ -13,7 +13,7 @@ pub(crate) struct Ring {
 }
 
 impl Ring {
-    /// Over these nodes, at least one.
+    /// Makes a ring of these nodes, at least one.
     pub fn new(nodes: &[usize]) -> Ring {
         let mut points: Vec<_> = nodes.iter().map(|node| (hash_of_node(*node), *node as u32)).collect();
         points.sort_unstable();

@@ -13,7 +13,7 @@ pub struct NameRing {
 }
 
 impl NameRing {
-    /// A ring of these nodes, numbered from 0 as they come; at least one.
+    /// Makes a ring of these nodes, numbered from 0 as they come; at least one.
     pub fn new<N: AsRef<str>>(names: impl IntoIterator<Item = N>) -> NameRing {
         let mut ring = NameRing { points: Vec::new(), nodes: 0 };
         for name in names {
@@ -28,18 +28,18 @@ impl NameRing {
         ring
     }
 
-    /// How many nodes there are.
+    /// Returns how many nodes there are.
     pub fn nodes(&self) -> usize {
         self.nodes
     }
 
-    /// The node of a key. No allocation, no lock.
+    /// Returns the node of a key. No allocation, no lock.
     #[inline]
     pub fn node(&self, key: &[u8]) -> usize {
         self.from(key).next().unwrap_or_default()
     }
 
-    /// The node of a key, and the next other one clockwise; `None`: there is no other.
+    /// Returns the node of a key, and the next other one clockwise; `None`: there is no other.
     pub fn two(&self, key: &[u8]) -> (usize, Option<usize>) {
         let first = self.node(key);
         (first, self.from(key).find(|node| *node != first))

@@ -9,7 +9,7 @@ pub(crate) struct Weights {
 }
 
 impl Weights {
-    /// Over these nodes, at least one.
+    /// Makes the weights of these nodes, at least one.
     pub fn new(nodes: &[usize]) -> Weights {
         Weights { nodes: nodes.iter().map(|node| (*node, hash_of_node(*node))).collect() }
     }

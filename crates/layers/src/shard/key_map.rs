@@ -9,7 +9,7 @@ use store::routed::Route;
 use store::spread::{Law, Moves, NumberChange, Spread, Stage};
 use store::{Operation, Reply};
 
-/// Where keys belong, shared by all sessions of a spread store.
+/// The map from keys to nodes, shared by all sessions of a spread store.
 pub struct KeyMap {
     scheme: Scheme,
     change: OnceLock<Change>,
@@ -85,7 +85,7 @@ impl KeyMap {
         KeyMap { scheme, change: OnceLock::new(), stage: AtomicU8::new(ALL), tally: Tally::default() }
     }
 
-    /// How keys are spread: the value of `shard=`.
+    /// Returns how keys are spread: the value of `shard=`.
     pub fn scheme(&self) -> &'static str {
         match &self.scheme {
             Scheme::Placed(placement) => placement.algorithm().name(),
@@ -93,7 +93,7 @@ impl KeyMap {
         }
     }
 
-    /// Nodes beside those, which only know where keys are.
+    /// Returns the number of nodes beside those, which only know where keys are.
     pub fn lookup_nodes(&self) -> usize {
         match &self.scheme {
             Scheme::Placed(_) => 0,
@@ -179,7 +179,7 @@ impl Spread for KeyMap {
             });
         };
         if node >= nodes {
-            return Err(format!("node {} cannot go: there are {nodes}", node + 1));
+            return Err(format!("node {} cannot leave: there are {nodes}", node + 1));
         }
         if matches!(self.scheme, Scheme::Rings(_)) {
             return Err("no storage node of two rings can leave: its keys would be lost".into());

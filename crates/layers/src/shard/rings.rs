@@ -1,13 +1,13 @@
 //! LightCloud's two rings (Amir Salihefendic, 2009, over Tokyo Tyrant), in our words.
 //!
 //! *Lookup* nodes keep, under each key, the name of the storage node that has its value; the *storage* ring only decides where a new key
-//! goes. So a storage node that comes moves nothing: what it would own stays where the lookup nodes say.
+//! goes. So a storage node that joins moves nothing: the keys it would own stay where the lookup nodes say.
 //!
-//! * get: the storage node that owns the key; where that has nothing, the one that the lookup nodes name.
-//! * put: the storage node that the lookup nodes name; of a key they do not know the name is written down first, then the value put.
+//! * get: the storage node that owns the key; if that has nothing, the one that the lookup nodes name.
+//! * put: the storage node that the lookup nodes name; for a key they do not know the name is recorded first, then the value put.
 //! * delete: there, and on both lookup nodes.
 //! * A key is looked up on the first two lookup nodes clockwise. Found on the second, the record moves to the first: that is how records
-//!   follow when a lookup node comes. One that is further away than that is lost to sight, and its value with it.
+//!   follow when a lookup node joins. A record further away than that can no longer be found, nor its value.
 
 use super::stepping::{Ask, Begin, Gift, Next, Request};
 use crate::placement::NameRing;
@@ -67,7 +67,7 @@ const REFUSAL: &str = "two rings serve get, put and delete of single keys";
 const NO_NAME: &str = "a lookup node keeps something other than the name of a storage node";
 
 impl Rings {
-    /// `storage` nodes have keys, of `all` there are; lookup nodes are behind those.
+    /// Returns `storage` nodes have keys, of `all` there are; lookup nodes are behind those.
     pub fn new(storage: usize, all: usize, lookups: usize) -> Rings {
         Rings {
             storage: NameRing::new((0..storage).map(name)),
@@ -84,7 +84,7 @@ impl Rings {
         self.lookup.nodes()
     }
 
-    /// Where a new key goes.
+    /// Returns where a new key goes.
     pub fn node(&self, key: &[u8]) -> usize {
         self.storage.node(key)
     }

@@ -14,10 +14,10 @@ pub(super) trait Course: Route {
     /// What a request is for.
     type Step: Copy;
 
-    /// The first request of an operation.
+    /// Returns the first request of an operation.
     fn begin(&self, operation: &Operation<'_>) -> Begin<Self::Step>;
 
-    /// What follows on a reply. `held` is a value that is kept from one request to the next.
+    /// Returns what follows on a reply. `held` is a value that is kept from one request to the next.
     fn go_on(&self, step: Self::Step, key: &[u8], held: &mut Vec<u8>, reply: &Reply<'_>) -> Next<Self::Step>;
 }
 
@@ -114,7 +114,7 @@ pub(super) struct Stepping<C: Course> {
 }
 
 impl<C: Course + 'static> Stepping<C> {
-    /// A session over these, one per node.
+    /// Returns a session over these, one per node.
     ///
     /// # Errors
     /// When the system gives nothing to wait for several with.

@@ -21,7 +21,7 @@ enum Line {
     #[default]
     Unopened,
     Open(Talk),
-    /// It could not be asked. A server that hangs is not waited for a second time.
+    /// The server could not be asked. A server that hangs is not waited for a second time.
     Broken,
 }
 

@@ -13,9 +13,9 @@ use store::{
 /// Whether the items a server counts are those it keeps.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ItemCount {
-    /// As memcached's own are.
+    /// The server counts everything it keeps, as memcached does.
     AllItKeeps,
-    /// They are of something else, or nobody knows.
+    /// The server counts something else, or nobody knows.
     NotSaid,
 }
 

@@ -14,7 +14,7 @@ const USUAL: &str = "kvtrial";
 /// A bucket, and the beginnings of the requests for its keys.
 #[derive(Clone, Debug)]
 pub(super) struct Bucket {
-    /// Its name.
+    /// The name of the bucket.
     pub name: String,
     /// The stream that is the bucket.
     pub stream: String,

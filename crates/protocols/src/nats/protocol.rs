@@ -24,15 +24,15 @@ pub(crate) const PING: &[u8] = b"PING\r\n";
 /// One thing a server says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Said<'a> {
-    /// Who it is, and what it takes: JSON.
+    /// The server's name and limits: JSON.
     Info(&'a [u8]),
     /// A message of a subject that was asked for.
     Message(Message<'a>),
-    /// It wants a `PONG`.
+    /// The server wants a `PONG`.
     Ping,
     /// The answer to a `PING`.
     Pong,
-    /// It has done what it was asked; only where a client wants to hear that.
+    /// The server has done what it was asked; only where a client wants to hear that.
     Well,
     /// Something is wrong, in its words. It closes the connection after most of them.
     Wrong(&'a [u8]),
@@ -45,11 +45,11 @@ pub(crate) struct Message<'a> {
     pub subject: &'a [u8],
     /// The number of the subscription it comes for.
     pub subscription: u64,
-    /// Where an answer is wanted; empty when none is.
+    /// The subject for the answer; empty when none is wanted.
     pub reply_to: &'a [u8],
-    /// Its headers; `None` for a message that has none.
+    /// The headers; `None` for a message that has none.
     pub headers: Option<Headers<'a>>,
-    /// Its bytes.
+    /// The bytes of the message.
     pub payload: &'a [u8],
 }
 
@@ -69,7 +69,7 @@ impl<'a> Headers<'a> {
         parse_u64(line.trim_ascii().split(|byte| *byte == b' ').next()?)
     }
 
-    /// What stands behind this name, the first time it is there.
+    /// Returns the value of the first header of this name.
     pub fn get(self, name: &[u8]) -> Option<&'a [u8]> {
         self.lines().skip(1).find_map(|line| Some(line.strip_prefix(name)?.strip_prefix(b":")?.trim_ascii()))
     }
@@ -82,11 +82,11 @@ impl<'a> Headers<'a> {
 /// What was found at the start of the bytes received.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Heard<'a> {
-    /// One whole thing, and the bytes it takes.
+    /// A whole message, and the bytes it takes.
     Whole(Said<'a>, usize),
     /// At least this many more bytes are needed.
     Incomplete(usize),
-    /// This is not the protocol; says what was expected.
+    /// The bytes are not the protocol; says what was expected.
     Broken(&'static str),
 }
 

@@ -44,7 +44,7 @@ struct Conversation {
     talk: Talk,
     endpoint: Endpoint,
     inbox: String,
-    /// What the server said of itself.
+    /// The facts that the server reported.
     info: Value,
 }
 
@@ -307,7 +307,7 @@ fn stream(conversation: &mut Conversation, bucket: &Bucket, replicas: u32) -> Re
 /// How long a leader may take to say that it is one: while there is none, nobody answers.
 const SOON: Duration = Duration::from_millis(200);
 
-/// What the leader of the bucket says of its stream.
+/// Returns what the leader of the bucket says of its stream.
 fn told_by_leader(nodes: &[Endpoint]) -> Result<Value, StoreError> {
     let mut conversation = any(nodes)?;
     let endpoint = &conversation.endpoint;
@@ -335,7 +335,7 @@ pub(super) fn leaders(_: &Spec, nodes: &[Endpoint]) -> Result<Vec<usize>, StoreE
     Ok((0..nodes.len()).filter(|place| is_leader(&nodes[*place])).collect())
 }
 
-/// Who is asked: the only copy, or the leader of several, unless somebody is named.
+/// Returns who is asked: the only copy, or the leader of several, unless somebody is named.
 fn reads(spec: &Spec, config: &Value) -> Result<Reads, StoreError> {
     let is_direct = config["allow_direct"] == true;
     match spec.options.get("reads").map(String::as_str) {
@@ -370,7 +370,7 @@ impl Store for Jetstream {
         Threading::Shared
     }
 
-    /// It is not unmade: it may have been there before.
+    /// Returns the bucket, which is kept afterwards: it may have been there before.
     fn made(&self) -> Vec<String> {
         vec![format!("bucket {}", self.shared.bucket.name)]
     }

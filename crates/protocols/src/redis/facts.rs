@@ -39,21 +39,21 @@ pub(crate) struct Server {
     pub facts: Facts,
     /// The level in effect; `None` when the server does not show its configuration.
     pub durability: Option<Durability>,
-    /// Whether it keeps scripts.
+    /// Whether the server keeps scripts.
     pub script: Script,
 }
 
 /// What is known of a server before it is asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Known {
-    /// It is a Redis or a Valkey, which have all that is asked for.
+    /// The server is a Redis or a Valkey, which have everything that is asked for.
     Product,
-    /// It speaks RESP. What it does not answer it may do without.
+    /// The server speaks RESP. It may do without anything it does not answer.
     Nothing,
 }
 
 impl Server {
-    /// Whether it shows its level.
+    /// Returns whether the server shows its level.
     pub fn level_known(&self) -> LevelKnown {
         if self.durability.is_some() { LevelKnown::Known } else { LevelKnown::Unknown }
     }

@@ -345,7 +345,7 @@ impl ClusterSession {
         self.routed.route().set_epoch(table.epoch());
     }
 
-    /// Of a lost master that serves nothing any more nothing is expected: what was sent to it has failed.
+    /// Fails what was sent to a lost master that serves nothing any more.
     fn leave(&mut self, sink: &mut dyn Sink) {
         let lost = std::mem::take(&mut self.lost);
         for master in lost {

@@ -150,7 +150,7 @@ impl SlotTable {
         }
     }
 
-    /// Who serves each slot, as an endpoint.
+    /// Returns who serves each slot, as an endpoint.
     pub fn assignments(&self) -> impl Iterator<Item = (usize, &Endpoint)> {
         self.masters.iter().enumerate().map(|(slot, master)| (slot, &self.endpoints[usize::from(*master)]))
     }
@@ -172,7 +172,7 @@ pub(super) struct SlotKeepers {
 }
 
 impl SlotKeepers {
-    /// As this table says. Nodes that were known before come first; those they name later follow.
+    /// Makes the keepers of this table. Nodes that were known before come first; those the table names later follow.
     pub fn new(table: SlotTable, known: &[Endpoint]) -> SlotKeepers {
         let mut all: Vec<&Endpoint> = known.iter().collect();
         for node in table.nodes() {

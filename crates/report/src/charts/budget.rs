@@ -37,7 +37,7 @@ fn rows<'a>(cells: &[&'a Cell]) -> Vec<Row<'a>> {
     rows
 }
 
-/// The budgets of one part's cells.
+/// Returns the budgets of one part's cells.
 pub(crate) fn chart(cells: &[&Cell], part: &str, batches: Option<Batches>) -> Option<Chart> {
     let (rows, one) = (rows(cells), if batches.is_some() { "batch" } else { "operation" });
     let (first, last) = (rows.first()?, rows.last()?);
@@ -71,7 +71,7 @@ pub(crate) fn chart(cells: &[&Cell], part: &str, batches: Option<Batches>) -> Op
     })
 }
 
-/// The same in sentences, quickest first.
+/// Returns the same in sentences, quickest first.
 pub(crate) fn words(cells: &[&Cell]) -> Vec<String> {
     rows(cells)
         .into_iter()

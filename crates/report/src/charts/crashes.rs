@@ -16,7 +16,7 @@ const CIRCLES: u32 = 44;
 const WIDEST: f64 = 34.0;
 const LEAST: f64 = 7.0;
 
-/// All pictures; none of what there is nothing to draw of.
+/// Returns all pictures; none of what there is nothing to draw of.
 pub(crate) fn charts(crash: &Crash) -> Vec<Chart> {
     let losers: Vec<(&CrashCase, CrashFindings)> =
         crash.cases.iter().map(|case| (case, case.found())).filter(|(_, found)| found.lost > 0).collect();
@@ -190,7 +190,9 @@ fn recovery(crash: &Crash) -> Option<Chart> {
     Some(Chart {
         id: "recovery".into(),
         title: "Time to recover".into(),
-        note: "From its start on what was left until it answered: the bar is the median, dots are single cuts.".into(),
+        note:
+            "Time from the restart on what was left to the first answer: the bar is the median, dots are single cuts."
+                .into(),
         description: format!("Median time to recover: {}.", words.join(", ")),
         height: rows_height(rows.len()),
         option: json!({

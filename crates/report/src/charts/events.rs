@@ -13,7 +13,7 @@ const MOST_ROWS: usize = 24;
 /// A setting and what came of it.
 type Pipeline = (String, PipelineFigures);
 
-/// The charts over all settings of a study, quickest first.
+/// Returns the charts over all settings of a study, quickest first.
 pub(crate) fn charts<'a>(parts: impl Iterator<Item = &'a Part<'a>>) -> Vec<Chart> {
     let named = |label: &str| if label.is_empty() { "this setting".to_owned() } else { label.to_owned() };
     let found = parts.filter_map(|part| Some((named(&part.label), figures(&part.cells)?)));
@@ -86,7 +86,7 @@ fn waiting(found: &[Pipeline]) -> Option<Chart> {
     Some(Chart {
         id: slug("waiting at the queue"),
         title: "Who waits for whom".into(),
-        note: "Share of their time both sides work and wait. Circle and diamond: how full the queue was, on average and at most.".into(),
+        note: "The share of their time in which both sides work and wait. Circle and diamond: how full the queue was, on average and at most.".into(),
         description: format!("{}.", words.join("; ")),
         height: rows_height(names.len()) + 28,
         option,

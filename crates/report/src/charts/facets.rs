@@ -20,7 +20,7 @@ impl Axis {
     }
 }
 
-/// `64`, `1.5`, `64KiB`: numbers with a unit of bytes are numbers too.
+/// Returns `64`, `1.5`, `64KiB`: numbers with a unit of bytes are numbers too.
 pub(super) fn number(text: &str) -> Option<f64> {
     let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
     let unit = match &text[digits.len()..] {

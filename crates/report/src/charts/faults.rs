@@ -12,7 +12,7 @@ use words::units;
 
 const NOTE: &str = "Above: good answers per second; below: 99th percentile of response time. Thin: each trial; thick: their \
                     median. Time is that of the trials, aligned at their first fault; the lines mark what was done, and to which node. Red, to the right: share of the keys \
-                    without answers, of the trial with the median time without them; below it, when each of its nodes ran, and a triangle where one took over. What comes in a burst after a fault may lie above the picture.";
+                    without answers, of the trial with the median time without them; below it, when each of its nodes ran, and a triangle where one took over. A burst after a fault may lie above the picture.";
 
 /// Width of the bins the trials are put together in, seconds; at most this many.
 const BIN_S: f64 = 0.1;
@@ -20,7 +20,7 @@ const MOST_BINS: f64 = 400.0;
 /// Height of the row of a node.
 const ROW_HEIGHT: u32 = 16;
 
-/// A chart for each store to which a fault was done, all on the same axis of time.
+/// Returns a chart for each store to which a fault was done, all on the same axis of time.
 pub(crate) fn charts(cells: &[&Cell], part: &str, identities: &Identities) -> Vec<Chart> {
     let drawn: Vec<Drawn<'_>> = cells.iter().filter_map(|cell| Drawn::of(cell)).collect();
     let from_s = drawn.iter().map(|it| it.from_s).fold(0.0, f64::min);

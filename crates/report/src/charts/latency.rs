@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use study::{Cell, LatencySummary};
 use words::units;
 
-/// Cells of one part; void cells are left out of the picture and named in the table.
+/// Draws the cells of one part; void cells are left out of the picture and named in the table.
 pub(crate) fn chart(cells: &[&Cell], part: &str, identities: &Identities) -> Option<Chart> {
     let drawn: Vec<&Cell> =
         cells.iter().copied().filter(|cell| cell.verdict.is_ranked() && response(cell).asked_n() > 0).collect();

@@ -15,11 +15,11 @@ pub(crate) struct NodeLife {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum NodeDoing {
     Runs,
-    /// It keeps its connections and answers nobody.
+    /// The node keeps its connections and answers nobody.
     Frozen,
 }
 
-/// The nodes of a trial, those added while it ran last; none of a store that is one server.
+/// Returns the nodes of a trial, those added while it ran last; none of a store that is one server.
 pub(crate) fn lives(trial: &TrialRecord) -> Vec<NodeLife> {
     let end_s = trial.series.last().map_or(0.0, |point| point.at_s);
     let mut names: Vec<&str> = Vec::new();

@@ -19,12 +19,12 @@ impl MarkedStalls {
         MarkedStalls { from_s: durations_s.get(MOST - 1).copied().unwrap_or_default(), all: durations_s.len() }
     }
 
-    /// Whether it is marked.
+    /// Returns whether it is marked.
     pub fn has(&self, stall: &Stall) -> bool {
         stall.duration_s >= self.from_s
     }
 
-    /// What is marked, in words.
+    /// Returns the marks in words.
     pub fn words(&self) -> String {
         match self.all > MOST {
             true => format!("the {MOST} longest of {} stalls", self.all),

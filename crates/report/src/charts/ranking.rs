@@ -13,7 +13,7 @@ pub(crate) const WIDEST_LINEAR: f64 = 40.0;
 const MOST_DOTS: usize = 400;
 const DOTS_OF_A_CELL: std::ops::RangeInclusive<usize> = 8..=50;
 
-/// The chart of one group of one part.
+/// Returns the chart of one group of one part.
 pub(crate) fn chart(group: &Group<'_>, part: &str, identities: &Identities) -> Option<Chart> {
     if group.cells.is_empty() {
         return None;
@@ -154,7 +154,7 @@ fn option(cells: &[RankedCell<'_>], metric: Metric, identities: &Identities) -> 
     bars(&rows, &trials, figures::chart_unit(metric.unit()), identities)
 }
 
-/// `2`, `2=` or `–`.
+/// Returns `2`, `2=` or `–`.
 pub(crate) fn place(rank: Rank) -> String {
     let place = rank.text();
     if place.is_empty() { "–".into() } else { place }

@@ -83,8 +83,8 @@ fn error_chart(title: &str, errors: &[(&Cell, CountError)], part: &str, identiti
     Some(Chart {
         id: slug(&format!("{title} {part}")),
         title: title.into(),
-        note: "Of ways that estimate, as a share of what is counted. Diamonds: the standard error of theory; two of three counts are within \
-               it, and a count beyond four of it makes the cell void."
+        note: "For the ways that estimate: the error as a share of the true count. Diamonds: the standard error in theory; two of three counts \
+               are within one, and a count more than four off makes the cell void."
             .into(),
         description: format!("{title}: {}.", words.join(", ")),
         height: rows_height(rows.len()),

@@ -36,7 +36,7 @@ pub(crate) fn charts(
     let marked = MarkedStalls::of(drawn.iter().flat_map(|(_, trial)| &trial.stalls));
     let shaded = match drawn.iter().any(|(_, trial)| !trial.dark.is_empty()) {
         true => {
-            ". Red, to the right: share of the keys without answers. What comes in a burst after a fault may lie above the picture."
+            ". Red, to the right: share of the keys without answers. A burst after a fault may lie above the picture."
         }
         false => ", when hardly anything was answered or an answer took far longer than others.",
     };
@@ -71,7 +71,7 @@ pub(crate) fn charts(
             } else {
                 "99th percentile of response time over time"
             },
-            "Of the same trials. A percentile of one interval has at most 7 % error.",
+            "From the same trials. A percentile of one interval has at most 7 % error.",
             Unit::Nanoseconds,
             &p99,
         ),
@@ -83,7 +83,7 @@ fn has_faults(cell: &Cell) -> bool {
     median_trial(cell).is_some_and(|trial| !trial.faults.is_empty())
 }
 
-/// The share of the keys without answers, in percent, from each moment at which it changes.
+/// Returns the share of the keys without answers, in percent, from each moment at which it changes.
 pub(super) fn dark_shares(trial: &TrialRecord) -> Vec<(f64, f64)> {
     let mut changes: Vec<(f64, f64)> =
         trial.dark.iter().flat_map(|it| [(it.from_s, it.share), (it.until_s, -it.share)]).collect();

@@ -12,7 +12,7 @@ use words::{Batches, shown_rate, tune, units};
 /// Values with an effect that are drawn.
 const MOST_EFFECTS: usize = 40;
 
-/// The charts of a study `kvtrial tune` made.
+/// Returns the charts of a study `kvtrial tune` made.
 pub(crate) fn charts(study: &Study) -> Vec<Chart> {
     study.tune.iter().flat_map(|tune| effects(tune).into_iter().chain(front(study, tune))).collect()
 }

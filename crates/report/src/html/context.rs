@@ -147,7 +147,7 @@ fn configuration(study: &Study) -> Markup {
     html! {
         section id="configuration" aria-labelledby="configuration-title" {
             h2 id="configuration-title" { "Stores and their settings" }
-            p.note { "As the stores say themselves." }
+            p.note { "As the stores themselves report." }
             @for store in stores {
                 details {
                     summary { (store.name) ": " (store.product) " " (store.version) }

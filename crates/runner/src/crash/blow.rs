@@ -18,7 +18,7 @@ const PAUSE: Duration = Duration::from_millis(10);
 const TIMEOUT: Duration = Duration::from_secs(1);
 
 impl Cutting<'_> {
-    /// The nodes that are struck, by name.
+    /// Returns the nodes that are struck, by name.
     pub(super) fn struck(&self) -> Vec<String> {
         let names = self.installation.nodes().map(Nodes::names).unwrap_or_default();
         let share = match self.request.blow {
@@ -29,7 +29,7 @@ impl Cutting<'_> {
         places.into_iter().map(|place| names[place].clone()).collect()
     }
 
-    /// How long clients go on after the blow; `None`: nothing is left that could answer them.
+    /// Returns how long clients go on after the blow; `None`: nothing is left that could answer them.
     pub(super) fn outage(&self) -> Option<Duration> {
         let nodes = self.installation.nodes()?.names().len();
         match self.request.blow {
@@ -119,7 +119,7 @@ fn wait(time: Duration, moment: &Moment) -> bool {
     false
 }
 
-/// A command of the user's. What it starts outlives kvtrial.
+/// Returns a command of the user's. What it starts outlives kvtrial.
 pub(super) fn shell(line: &str) -> Command {
     let mut command = Command::new("/bin/sh");
     command.args(["-c", line]).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());

@@ -28,7 +28,7 @@ pub(super) struct Moment {
 }
 
 impl Moment {
-    /// When the crash came; `None`: not yet.
+    /// Returns when the crash came; `None`: not yet.
     pub(super) fn crash_at_ns(&self) -> Option<u64> {
         Some(self.crash_at_ns.load(Ordering::Acquire)).filter(|at| *at > 0)
     }
@@ -39,7 +39,7 @@ impl Moment {
         self.enough.store(true, Ordering::Release);
     }
 
-    /// Why it was not.
+    /// Returns why it was not.
     pub(super) fn problem(&self) -> Option<String> {
         self.problem.lock().unwrap_or_else(PoisonError::into_inner).take()
     }

@@ -59,7 +59,7 @@ impl Cutting<'_> {
         }
     }
 
-    /// How long a server that was started again is waited for.
+    /// Returns how long a server that was started again is waited for.
     pub(super) fn patience(&self) -> Duration {
         self.request.deadline * DEADLINES
     }

@@ -8,7 +8,7 @@ use std::time::Duration;
 /// A fault as it is asked for: in words of its own, or by the name of a usual one.
 #[derive(Clone, Debug, PartialEq)]
 pub enum AskedFault {
-    /// What, to which node, when.
+    /// A fault on a node, at a time.
     Planned(PlannedFault),
     /// A usual one.
     Usual(UsualFault),
@@ -29,17 +29,17 @@ pub enum UsualFault {
     ScaleOut,
 }
 
-/// How long a trial lasts where a usual fault is asked for and nothing says how long.
+/// The length of a trial where a usual fault is asked for and nothing says how long the trial lasts.
 pub const USUAL_SECONDS: u32 = 30;
 /// The shortest trial in which five freezes of a second do not run into each other.
 const LEAST_TO_FLAP: Duration = Duration::from_secs(15);
 
 impl UsualFault {
-    /// All of them.
+    /// All usual faults.
     pub const ALL: [UsualFault; 5] =
         [UsualFault::Kill, UsualFault::Rolling, UsualFault::Flap, UsualFault::LoseOneForGood, UsualFault::ScaleOut];
 
-    /// What it is called.
+    /// Returns the name of the fault.
     pub fn name(self) -> &'static str {
         match self {
             UsualFault::Kill => "kill",
@@ -50,7 +50,7 @@ impl UsualFault {
         }
     }
 
-    /// What is done, and when, to a store with this number of nodes in a trial of this length.
+    /// Returns the planned faults, with their times, for a store with this number of nodes in a trial of this length.
     fn planned(self, nodes: usize, length: Duration) -> Result<Vec<PlannedFault>, String> {
         let share = |share: f64| length.mul_f64(share);
         Ok(match self {
@@ -90,7 +90,7 @@ impl AskedFault {
         }
     }
 
-    /// Whether it is worked out from the length of a trial.
+    /// Returns whether it is worked out from the length of a trial.
     pub fn needs_length(&self) -> bool {
         matches!(self, AskedFault::Usual(_))
     }

@@ -12,7 +12,7 @@ pub(super) const CHANGE: &str = "at change:";
 /// Longest time that can be asked for.
 const LONGEST_S: f64 = 1e6;
 
-/// One fault: what is done to which node, and when.
+/// A fault: the act, the node and the time.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PlannedFault {
     pub(super) text: String,
@@ -45,7 +45,7 @@ impl PlannedFault {
 }
 
 impl Act {
-    /// The node it is done to, from 1; `None`: it makes one.
+    /// Returns the node it is done to, from 1; `None`: it makes one.
     pub(super) fn node(self) -> Option<usize> {
         match self {
             Act::Kill(node) | Act::Stop(node) | Act::Restart(node) | Act::Freeze(node, _) => Some(node),
@@ -53,7 +53,7 @@ impl Act {
         }
     }
 
-    /// Whether a node that served does so no longer.
+    /// Returns whether a node that served does so no longer.
     pub(super) fn strikes(self) -> bool {
         matches!(self, Act::Kill(_) | Act::Stop(_) | Act::Freeze(..))
     }
@@ -88,7 +88,7 @@ impl fmt::Display for PlannedFault {
     }
 }
 
-/// The first, of these by time, that starts a node again which runs.
+/// Returns the first, of these by time, that starts a node again which runs.
 pub(super) fn restart_in_vain(faults: &[PlannedFault]) -> Option<&PlannedFault> {
     let mut down = BTreeSet::new();
     faults.iter().find(|fault| match fault.act {

@@ -2,7 +2,8 @@
 
 use study::{FaultRecord, Reason, ReasonKind, Verdict};
 
-/// Why a trial shows nothing of a fault, in words. That the trial was over before it is no news where something else ended the trial.
+/// Returns why a trial shows nothing of a fault, in words. That the trial was over before it is no news where something else ended the
+/// trial.
 pub(crate) fn undone(faults: &[FaultRecord], verdict: &Verdict) -> Option<Reason> {
     let why = |fault: &FaultRecord| match (&fault.problem, fault.at_s) {
         (Some(problem), _) => Some(format!("'{}': {problem}", fault.planned)),

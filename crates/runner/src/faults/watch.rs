@@ -47,8 +47,8 @@ impl Faulting {
         });
     }
 
-    /// How old something was that was acknowledged so long ago, when the next node was killed, stopped or frozen; 0 where that was after the
-    /// last of them.
+    /// Returns how old something was that was acknowledged so long ago, when the next node was killed, stopped or frozen; 0 where that was
+    /// after the last of them.
     pub(crate) fn age_s(&self, ago: Duration) -> Option<f64> {
         let acknowledged = Instant::now().checked_sub(ago)?;
         let state = self.state();

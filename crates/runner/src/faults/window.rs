@@ -13,8 +13,9 @@ pub(super) fn darkest(dark: &[DarkTime], from_s: f64, until_s: f64) -> (f64, f64
     (longest_s, dark.iter().map(|it| at(it.from_s)).fold(0.0, f64::max).min(1.0))
 }
 
-/// Whether operations failed before the first fault: then it is not to blame for what failed. Timed phases that were over before it took
-/// `over_s`: the series leaves out the untimed ones between them, so that after the first of them it lags behind the clock of faults.
+/// Returns whether operations failed before the first fault: then it is not to blame for what failed. Timed phases that were over before
+/// it took `over_s`: the series leaves out the untimed ones between them, so that after the first of them it lags behind the clock of
+/// faults.
 pub(crate) fn failed_before(series: &[SeriesPoint], faults: &[FaultRecord], over_s: f64) -> bool {
     let first_s = faults.iter().filter_map(|fault| fault.at_s).fold(f64::INFINITY, f64::min);
     let first_s = if over_s > 0.0 { first_s.min(over_s) } else { first_s };

@@ -37,7 +37,8 @@ const NAMES: [(Percentile, &str); 7] = [
 const UNITS: [(&str, f64); 5] = [("ns", 1.0), ("us", 1e3), ("µs", 1e3), ("ms", 1e6), ("s", 1e9)];
 
 impl Bound {
-    /// The figure the bound is about, of all that was asked, nanoseconds; beyond any bound where it was not reached, as operations failed.
+    /// Returns the figure the bound is about, of all that was asked, nanoseconds; beyond any bound where it was not reached, as operations
+    /// failed.
     pub fn figure(&self, response: &LatencySummary) -> f64 {
         let asked = response.of_asked();
         let reached = |ns: Option<u64>| ns.map_or(f64::MAX, |ns| ns as f64);
@@ -53,8 +54,8 @@ impl Bound {
         }
     }
 
-    /// How long a trial must last to show whether a rate can be kept: at a rate one part in 25 too high, what is late grows to
-    /// the bound within this time. In a shorter trial a rate no store can keep would seem to be kept.
+    /// Returns how long a trial must last to show whether a rate can be kept: at a rate one part in 25 too high, what is late grows to the
+    /// bound within this time. In a shorter trial a rate no store can keep would seem to be kept.
     pub fn needs_s(&self) -> f64 {
         self.limit_ns * 25.0 / 1e9
     }

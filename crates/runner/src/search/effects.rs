@@ -13,7 +13,7 @@ const SPARE: usize = 4;
 /// A factor with its interval of 95 %.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Factor {
-    /// How many times better than the default; above 1 is better.
+    /// How many times better the value is than the default; above 1 is better.
     pub value: f64,
     /// Lower end.
     pub low: f64,

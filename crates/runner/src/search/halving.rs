@@ -13,11 +13,11 @@ use study::TuneRound;
 /// The result of a trial of a setting.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Played {
-    /// How good it was: above 0, more is better.
+    /// The trial's score: above 0, more is better.
     Score(f64),
-    /// It was void: the setting is out.
+    /// The trial was void: the setting is out.
     Void,
-    /// It was stopped: the search is over.
+    /// The trial was stopped: the search is over.
     Stopped,
 }
 
@@ -32,7 +32,7 @@ pub trait SettingTrials {
     /// The search ends.
     fn play(&mut self, setting: usize, round: usize) -> Result<Played, Self::Error>;
 
-    /// Time used so far.
+    /// Returns the time used so far.
     fn spent(&self) -> Duration;
 }
 
@@ -48,7 +48,7 @@ pub struct Record {
 }
 
 impl Record {
-    /// The typical score.
+    /// Returns the typical score.
     pub fn score(&self) -> Option<f64> {
         if self.void { None } else { stats::median(&self.scores.iter().map(|(_, score)| *score).collect::<Vec<_>>()) }
     }
@@ -65,12 +65,12 @@ pub struct Halved {
     pub records: Vec<Record>,
 }
 
-/// How many rounds it takes to halve the settings down to one.
+/// Returns how many rounds it takes to halve the settings down to one.
 pub fn rounds(settings: usize) -> u32 {
     settings.next_power_of_two().trailing_zeros().max(1)
 }
 
-/// The most settings that can be tried in this time when a trial takes `trial`: every round must have time for one trial of each
+/// Returns the most settings that can be tried in this time when a trial takes `trial`: every round must have time for one trial of each
 /// of the settings it begins with.
 pub fn affordable(time: Duration, trial: Duration) -> usize {
     let trials = time.as_secs_f64() / trial.as_secs_f64().max(1e-6);

@@ -25,29 +25,29 @@ pub struct Lab<'a> {
 pub struct Tested {
     /// The cell as it is in the study, without its trials.
     pub cell: Cell,
-    /// Its trials.
+    /// The trials of the cell.
     pub trials: Vec<TrialRecord>,
 }
 
 impl<'a> Lab<'a> {
-    /// For the cells of a plan, which the study has already, and for others.
+    /// Makes a lab for the cells of a plan, which the study has already, and for others.
     pub fn new(plan: &'a Plan, stop: &'a AtomicBool, observer: &'a mut dyn Observer) -> Lab<'a> {
         let cells = plan.cells.iter().map(|cell| Tested { cell: plan.cell(cell), trials: Vec::new() }).collect();
         Lab { plan, trials: Trials::new(plan, &[]), cells, order: 0, expected: 0, stop, observer }
     }
 
-    /// The plan.
+    /// Returns the plan.
     pub fn plan(&self) -> &'a Plan {
         self.plan
     }
 
-    /// What was tried of a cell.
+    /// Returns the trials made of a cell so far.
     pub fn tested(&self, planned: &PlannedCell) -> Option<&Tested> {
         let key = self.plan.cell(planned).key();
         self.cells.iter().find(|known| known.cell.key() == key)
     }
 
-    /// How many records the job leaves in the store, as far as its input says.
+    /// Returns how many records the job leaves in the store, as far as its input says.
     pub fn records(&self, planned: &PlannedCell) -> Option<f64> {
         Some(self.plan.job_cache.records(&planned.params)? as f64)
     }

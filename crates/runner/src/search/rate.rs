@@ -18,7 +18,7 @@ const MOST_MOVES: usize = 3;
 /// The search gives up below this share of the closed loop's rate.
 const LEAST_SHARE: f64 = 1e-3;
 
-/// What one trial at a rate showed.
+/// The result of one trial at a rate.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Seen {
     /// The bounded figure, nanoseconds.
@@ -27,7 +27,7 @@ pub struct Seen {
     pub course: Course,
 }
 
-/// How a trial at a rate went.
+/// The course of a trial at a rate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Course {
     /// Everything due was sent and answered: the figure says whether the bound was kept.
@@ -45,19 +45,19 @@ pub trait RateTrials {
     /// Why a search cannot go on.
     type Error;
 
-    /// One trial at this rate.
+    /// Makes one trial at this rate.
     ///
     /// # Errors
     /// The search ends.
     fn at(&mut self, ops_per_s: f64) -> Result<Seen, Self::Error>;
 }
 
-/// One estimate of the rate from each round.
+/// The estimates of the rate, one from each round.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Rounds {
     /// The estimates.
     pub rates: Vec<f64>,
-    /// How many of them are only the end of what was tried: the round kept the bound everywhere, or nowhere.
+    /// The number of estimates that are only the end of the range: the round kept the bound everywhere, or nowhere.
     pub clipped: u32,
 }
 
@@ -66,7 +66,7 @@ pub struct Rounds {
 pub const LEAST_ROUNDS: usize = 5;
 
 impl Rounds {
-    /// The median, with an interval where the rounds can give one.
+    /// Returns the median, with an interval where the rounds can give one.
     pub fn estimate(&self) -> Option<Quantity> {
         let found = stats::median_interval(&self.rates, 0.95)?;
         let bare = Quantity { value: found.value, low: found.value, high: found.value, level: 0.0, n: found.n as u32 };
@@ -77,7 +77,7 @@ impl Rounds {
     }
 }
 
-/// What a search found.
+/// The result of a search.
 #[derive(Clone, Debug, PartialEq)]
 pub enum RateFinding {
     /// The store breaks the bound beyond these rates.
@@ -159,7 +159,7 @@ pub fn find_rate<L: RateTrials>(
 }
 
 impl Seen {
-    /// Whether the rate was offered, kept up with, and the bound kept.
+    /// Returns whether the rate was offered, kept up with, and the bound kept.
     pub fn is_within(&self, limit_ns: f64) -> bool {
         self.course == Course::KeptUp && self.figure_ns < limit_ns
     }
@@ -217,7 +217,7 @@ fn around(low: f64, high: f64) -> [f64; EDGE] {
     std::array::from_fn(|at| tidy(centre * (width * (at as f64 / (EDGE - 1) as f64 - 0.5) * 2.0).exp()))
 }
 
-/// Three significant digits: rates are to be read.
+/// Rounds to three significant digits: rates are to be read.
 pub fn tidy(rate: f64) -> f64 {
     format!("{rate:.2e}").parse().unwrap_or(rate)
 }

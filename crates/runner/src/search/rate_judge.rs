@@ -21,12 +21,12 @@ pub(super) fn units_per_s(record: &TrialRecord) -> Option<f64> {
     analysis::Metric::UnitsPerS.of_trial(record)
 }
 
-/// The rate a trial reached, counted as it was offered: in units of several operations, or in operations.
+/// Returns the rate a trial reached, counted as it was offered: in units of several operations, or in operations.
 pub(super) fn rate_of(record: &TrialRecord) -> f64 {
     units_per_s(record).unwrap_or(record.ops_per_s)
 }
 
-/// Whether anything but too high a rate is wrong with a trial.
+/// Returns whether anything but too high a rate is wrong with a trial.
 pub(super) fn is_fault(record: &TrialRecord) -> bool {
     // At a low rate of random arrivals a short trial may have none.
     let by_load = [ReasonKind::NotSent, ReasonKind::Deadline, ReasonKind::NothingMeasured];
@@ -34,8 +34,8 @@ pub(super) fn is_fault(record: &TrialRecord) -> bool {
     reasons.any(|reason| reason.kind.status() == Status::Void && !by_load.contains(&reason.kind))
 }
 
-/// Whether as much was due as the rate asks for. A job that deals its work unevenly, or has too little of it, offers less; then its
-/// response times say nothing of the rate.
+/// Returns whether as much was due as the rate asks for. A job that deals its work unevenly, or has too little of it, offers less; then
+/// its response times say nothing of the rate.
 fn was_offered(record: &TrialRecord, ops_per_s: f64, duration: Option<Duration>) -> bool {
     let timed = record.phases.iter().filter(|phase| phase.timed).count().max(1);
     let over_s = record.makespan_s;

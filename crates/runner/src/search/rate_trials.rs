@@ -12,10 +12,10 @@ use std::time::Duration;
 use store::StoreInfo;
 use study::{BudgetLayer, Class, MoreClients, RateCount, RateLimit, RateSearch, Spec, Status, TrialRecord};
 
-/// How rates are searched.
+/// The options of a search for rates.
 #[derive(Clone, Copy, Debug)]
 pub struct RateOptions {
-    /// What must be kept.
+    /// The bound that must be kept.
     pub bound: Bound,
     /// Independent rounds around the edge: the n of the result.
     pub rounds: u32,
@@ -34,7 +34,7 @@ const MOST_CLIENTS: u32 = 1024;
 /// How much more another number of clients must keep to show that these were too few.
 const CLEARLY_MORE: f64 = 1.1;
 
-/// The searches of a plan before they have begun: what is left of them when they are cut off.
+/// Returns the searches of a plan before they have begun: what is left of them when they are cut off.
 pub fn unsearched(plan: &Plan, bound: Bound) -> Vec<RateSearch> {
     let search = |cell: &PlannedCell| RateSearch {
         store: cell.spec.to_string(),

@@ -4,8 +4,8 @@ use super::halving::shuffle;
 use data::splitmix::Rng;
 use std::collections::BTreeSet;
 
-/// `wanted` different settings (a value for each key), the default, all zeros, first. Every value of a key comes as often as
-/// every other, as in a Latin hypercube (McKay, Beckman and Conover 1979), so that what a value does can be told.
+/// Returns `wanted` different settings (a value for each key), the default, all zeros, first. Every value of a key comes as often as every
+/// other, as in a Latin hypercube (McKay, Beckman and Conover 1979), so that what a value does can be told.
 pub fn settings(values: &[usize], wanted: usize, seed: u64) -> Vec<Vec<usize>> {
     let all = values.iter().fold(1usize, |all, count| all.saturating_mul(*count));
     let wanted = wanted.min(all);

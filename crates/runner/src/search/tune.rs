@@ -27,7 +27,7 @@ const TRIALS_NEEDED: f64 = 8.0;
 /// Most settings that are tried.
 const MOST_SETTINGS: usize = 512;
 
-/// What is to be as good as can be.
+/// The figure to optimise.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Objective {
     /// Least time for the job.
@@ -48,12 +48,12 @@ const OBJECTIVES: [(Objective, &str); 4] = [
 ];
 
 impl Objective {
-    /// The word of `--objective`.
+    /// Returns the word of `--objective`.
     pub fn name(self) -> &'static str {
         OBJECTIVES.iter().find(|(one, _)| *one == self).map_or("", |(_, name)| name)
     }
 
-    /// How good a trial was: above 0, more is better. `None` when it has no such figure.
+    /// Returns the score of a trial: above 0, more is better. `None` when it has no such figure.
     fn score(self, trial: &TrialRecord, records: Option<f64>) -> Option<f64> {
         let score = match self {
             Objective::Makespan => 1.0 / trial.makespan_s,
@@ -83,13 +83,13 @@ fn bytes_per_record(trial: &TrialRecord, records: Option<f64>) -> Option<f64> {
     records.filter(|records| *records > 0.0).map(|records| bytes as f64 / records)
 }
 
-/// What is searched and how.
+/// The options of a search for a setting.
 pub struct TuneOptions<'o> {
-    /// What is to be best.
+    /// The figure to optimise.
     pub objective: Objective,
     /// Wall time, from `begun`.
     pub budget: Duration,
-    /// When the budget began to run.
+    /// The start of the budget.
     pub begun: Instant,
     /// The store, private.
     pub store: &'o PlannedStore,
@@ -115,9 +115,9 @@ pub enum TuneError {
         "--budget is too small: one trial of the default takes {trial_s:.1} s or more; give it {needed_s:.0}s or more"
     )]
     Budget {
-        /// What a trial takes.
+        /// The time a trial takes.
         trial_s: f64,
-        /// What it should be.
+        /// The budget that is needed.
         needed_s: f64,
     },
     /// The default itself is void.

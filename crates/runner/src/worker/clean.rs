@@ -48,7 +48,7 @@ pub(crate) fn carry_out(
     Ok(deleted)
 }
 
-/// Whether a trial may have used keys beyond those it knew of before it ran, from this number on.
+/// Returns whether a trial may have used keys beyond those it knew of before it ran, from this number on.
 pub(crate) fn has_later(trial: &dyn Trial, index: u64) -> bool {
     trial.later_key(index, &mut Vec::new())
 }
@@ -94,7 +94,7 @@ fn many_at_once(settings: &Settings) -> Settings {
     Settings { pipeline, arrivals: Arrivals::Closed, duration: None, ..*settings }
 }
 
-/// How many keys a trial has. It is found by halving, because a trial says only whether it has a key of a given number.
+/// Returns how many keys a trial has. It is found by halving, because a trial says only whether it has a key of a given number.
 pub(crate) fn count(trial: &dyn Trial) -> u64 {
     let mut key = Vec::new();
     let mut has = |index| {

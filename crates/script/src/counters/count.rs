@@ -158,7 +158,7 @@ impl Count {
         Some(if least == most { format!("{least}") } else { format!("{least} to {most}") })
     }
 
-    /// Whether it is known whether it is there.
+    /// Returns whether it is known whether it is there.
     pub(super) fn is_sure(&self) -> bool {
         self.up.is_settled() && self.down.is_settled() && !self.is_doubtful()
     }

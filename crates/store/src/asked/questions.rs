@@ -19,7 +19,7 @@ const VALUE: &[u8] = b"a value";
 pub(super) enum Counters {
     /// Among the values: a delete takes a counter away.
     Among,
-    /// In a place of their own, where no operation would take away what was counted to try it. The adapter has made that place, so it
+    /// Counts in a place of their own, where no operation would remove the counter that was tried. The adapter has made that place, so it
     /// knows what counting does there.
     Apart,
 }
@@ -27,11 +27,11 @@ pub(super) enum Counters {
 /// How far counters go.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Reach {
-    /// So far, and this is what they do beyond.
+    /// Counts up to these bounds, and beyond them as stated.
     To(Counter),
     /// Not even to 31 bits.
     Short,
-    /// It counts, and wrongly: what was asked, answered and expected.
+    /// Counts wrongly: what was asked, answered and expected.
     Wrong(String),
 }
 
@@ -69,7 +69,7 @@ impl<'a> Questions<'a> {
         Ok(())
     }
 
-    /// Where it keeps counters: a value that is no counter is none only where counters are apart.
+    /// Returns where it keeps counters: a value that is no counter is none only where counters are apart.
     pub(super) fn counters(&mut self) -> Counters {
         let there = self.key("a");
         match self.ask(&Operation::GetCounter { key: &there }) {
@@ -138,7 +138,7 @@ impl<'a> Questions<'a> {
         self.ask(&Operation::CompareAndSet { key: fresh, expected: Expected::Absent, value: VALUE }).map(drop)
     }
 
-    /// How far counters really go, and what they do beyond.
+    /// Returns how far counters really go, and what they do beyond.
     pub(super) fn bounds(&mut self, declared: Counter) -> Reach {
         for (by, right) in [(5, 5), (7, 12), (-2, 10)] {
             match self.count("small", by) {

@@ -7,7 +7,7 @@ use std::rc::{Rc, Weak};
 use std::time::Duration;
 use tokio::runtime::{Builder, Runtime};
 
-/// A current-thread runtime.
+/// Returns a current-thread runtime.
 ///
 /// # Errors
 /// When the system gives none.
@@ -20,7 +20,7 @@ thread_local! {
     static SHARED: RefCell<Weak<Runtime>> = const { RefCell::new(Weak::new()) };
 }
 
-/// The runtime of this thread's sessions, which lives as long as one of them: who waits for several sessions waits in one runtime.
+/// Returns the runtime of this thread's sessions, which lives as long as one of them: who waits for several sessions waits in one runtime.
 pub(super) fn shared_runtime() -> Result<Rc<Runtime>, StoreError> {
     if let Some(runtime) = SHARED.with_borrow(Weak::upgrade) {
         return Ok(runtime);

@@ -22,9 +22,9 @@ pub enum BufferedReply {
     Rows,
     /// The store said no: the words given to [`ReplyBuffer::refused`].
     Refused,
-    /// It was never sent: the words given to [`ReplyBuffer::not_connected`].
+    /// The operation was never sent: the words given to [`ReplyBuffer::not_connected`].
     NotConnected,
-    /// It may have happened: the words given to [`ReplyBuffer::unknown`].
+    /// The operation may have happened: the words given to [`ReplyBuffer::unknown`].
     Unknown,
     /// The connection broke: the words given to [`ReplyBuffer::connection_lost`].
     ConnectionLost,

@@ -14,7 +14,7 @@ pub(super) struct Timer {
 }
 
 impl Timer {
-    /// A timer that is not set; needs the session's runtime around it.
+    /// Makes a timer that is not set; needs the session's runtime around it.
     pub(super) fn new() -> Result<Timer, StoreError> {
         // SAFETY: the call takes no pointers; a descriptor it returns is new and nobody else's.
         let fd = unsafe { libc::timerfd_create(libc::CLOCK_MONOTONIC, libc::TFD_NONBLOCK | libc::TFD_CLOEXEC) };
@@ -34,7 +34,7 @@ impl Timer {
         self.set_for = None;
     }
 
-    /// Whether `time` has come; if not, `waker` is woken then (or earlier, and this must be asked again).
+    /// Returns whether `time` has come; if not, `waker` is woken then (or earlier, and this must be asked again).
     pub(super) fn poll(&mut self, time: Instant, waker: &Waker) -> Result<bool, StoreError> {
         if self.set_for.is_some_and(|set_for| set_for <= time) {
             return Ok(false);

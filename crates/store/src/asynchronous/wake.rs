@@ -13,7 +13,7 @@ pub(super) struct Woken {
 
 struct Shared {
     words: Box<[AtomicU64]>,
-    /// Whether the loop has been told since it last listened.
+    /// Whether the loop was woken since it last listened.
     told: AtomicBool,
     parent: AtomicWaker,
 }
@@ -23,7 +23,7 @@ struct SlotWaker {
     slot: usize,
 }
 
-/// An empty set for `slots` slots, and a waker for each.
+/// Returns an empty set for `slots` slots, and a waker for each.
 pub(super) fn bitset(slots: usize) -> (Woken, Vec<Waker>) {
     let words = (0..=slots / 64).map(|_| AtomicU64::new(0)).collect();
     let shared = Arc::new(Shared { words, told: AtomicBool::new(false), parent: AtomicWaker::new() });
@@ -56,7 +56,7 @@ impl Woken {
         }
     }
 
-    /// A waker that only wakes the loop.
+    /// Returns a waker that only wakes the loop.
     pub(super) fn timer_waker(&self) -> &Waker {
         &self.timer_waker
     }

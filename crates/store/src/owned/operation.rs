@@ -96,7 +96,7 @@ impl OwnedOperation {
         &self.bytes[start..self.ends[index]]
     }
 
-    /// The operation, when it is one on one key or a scan.
+    /// Returns the operation, when it is one on one key or a scan.
     pub fn single(&self) -> Option<Operation<'_>> {
         let at = |index| self.at(index);
         Some(match self.shape {
@@ -140,7 +140,7 @@ impl OwnedOperation {
     }
 }
 
-/// The same memory for elements of another lifetime: an emptied vector collected in place.
+/// Returns the same memory for elements of another lifetime: an emptied vector collected in place.
 pub(crate) fn recycled<A: Reborn<B>, B>(mut vector: Vec<A>) -> Vec<B> {
     vector.clear();
     vector.into_iter().map(Reborn::reborn).collect()

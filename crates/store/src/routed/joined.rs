@@ -52,12 +52,12 @@ impl Splits {
         Splits { slots: Vec::new(), count: slots, nodes, waiting: 0, keys: Vec::new(), pairs: Vec::new() }
     }
 
-    /// There is one node more.
+    /// Adds one node.
     pub fn add_node(&mut self) {
         self.nodes += 1;
     }
 
-    /// Whether the slot has no operation in parts.
+    /// Returns whether the slot has no operation in parts.
     #[inline]
     pub fn is_whole(&self, slot: Slot) -> bool {
         self.waiting == 0 || self.slots[slot as usize].missing == 0

@@ -14,7 +14,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// Made once each: connections share the sessions that servers let be taken up again.
 static CONFIGS: Mutex<Option<HashMap<Trust, Arc<ClientConfig>>>> = Mutex::new(None);
 
-/// How connections to servers are made whose certificates are signed by those trusted.
+/// Returns how connections to servers are made whose certificates are signed by those trusted.
 ///
 /// # Errors
 /// When the file of authorities cannot be read or holds none.

@@ -27,7 +27,7 @@ pub fn push_line(out: &mut Vec<u8>, sign: u8, number: u64) {
     }
 }
 
-/// The digits of a number below 100, the tens first.
+/// Returns the digits of a number below 100, the tens first.
 #[inline(always)]
 pub fn two_digits(number: usize) -> [u8; 2] {
     const PAIRS: [[u8; 2]; 100] = {
@@ -109,7 +109,7 @@ pub fn push_i64(out: &mut Vec<u8>, number: i64) {
     push_u64(out, number.unsigned_abs());
 }
 
-/// Digits [`push_i64`] writes, with the minus.
+/// Returns the number of digits [`push_i64`] writes, with the minus.
 #[inline]
 pub fn i64_len(number: i64) -> usize {
     usize::from(number < 0) + number.unsigned_abs().checked_ilog10().unwrap_or(0) as usize + 1
@@ -139,7 +139,7 @@ pub fn parse_i64(text: &[u8]) -> Option<i64> {
     }
 }
 
-/// Where the first CR LF of `input` starts, looking no further than `limit` bytes.
+/// Returns where the first CR LF of `input` starts, looking no further than `limit` bytes.
 #[inline]
 pub fn line_end(input: &[u8], limit: usize) -> Option<usize> {
     let window = &input[..input.len().min(limit.saturating_add(2))];

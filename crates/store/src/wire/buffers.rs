@@ -11,7 +11,7 @@ pub(super) struct Buffers {
 }
 
 impl Buffers {
-    /// Room for the idle buffers of this many connections.
+    /// Makes room for the idle buffers of this many connections.
     pub fn of(connections: usize) -> Buffers {
         Buffers { idle: Vec::with_capacity(2 * connections) }
     }

@@ -24,7 +24,7 @@ impl KeyQueue {
         self.counts.push_back(keys.len() as u32);
     }
 
-    /// The keys of the oldest request, in order.
+    /// Returns the keys of the oldest request, in order.
     pub fn front(&self) -> impl Iterator<Item = &[u8]> {
         let mut at = self.start;
         self.lengths.iter().take(self.front_count()).map(move |&length| {

@@ -160,7 +160,7 @@ impl<C: Codec> Link<C> {
         Ok(Link { past: Past::Up, ..Link::with(number, node, slots, codec, Line::Up(socket)) })
     }
 
-    /// A connection that is opened when the first operation is submitted to it.
+    /// Returns a connection that is opened when the first operation is submitted to it.
     pub fn later<F: Fn() -> C>(number: u32, node: usize, slots: u32, common: &Common<F>) -> Link<C> {
         Link::with(number, node, slots, (common.make_codec)(), Line::Down { retry_at: Instant::now() })
     }
@@ -195,7 +195,7 @@ impl<C: Codec> Link<C> {
         }
     }
 
-    /// Whether it is being opened.
+    /// Returns whether it is being opened.
     #[inline]
     pub fn is_opening(&self) -> bool {
         matches!(self.line, Line::Opening(_))
@@ -207,7 +207,7 @@ impl<C: Codec> Link<C> {
         self.in_flight.len()
     }
 
-    /// Whether nothing is held back.
+    /// Returns whether nothing is held back.
     #[inline]
     pub fn is_sent(&self) -> bool {
         self.out.is_empty()

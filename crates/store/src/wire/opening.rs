@@ -75,7 +75,7 @@ impl Opening {
         Ok(Opening { stage, tried, until: Instant::now() + timeout, hello, sent: 0, replies, input: Vec::new() })
     }
 
-    /// The socket, where there is one.
+    /// Returns the socket, where there is one.
     pub fn socket(&self) -> Option<&Socket> {
         match &self.stage {
             Stage::Connecting(socket) | Stage::Greeting(socket) => Some(socket),
@@ -83,12 +83,12 @@ impl Opening {
         }
     }
 
-    /// Whether it is to be looked at now, though no socket has said anything: a thread that connects does not wake anybody.
+    /// Returns whether it is to be looked at now, though no socket has said anything: a thread that connects does not wake anybody.
     pub fn is_due(&self) -> bool {
         matches!(self.stage, Stage::Thread(_)) || self.until <= Instant::now()
     }
 
-    /// When the attempt is to be looked at, should nothing happen before.
+    /// Returns when the attempt is to be looked at, should nothing happen before.
     pub fn look_at(&self) -> Instant {
         match self.stage {
             Stage::Thread(_) => self.until.min(Instant::now() + ASK_THREAD_EVERY),

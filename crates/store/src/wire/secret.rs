@@ -39,7 +39,7 @@ impl Secret {
         Ok(Some(Box::new(Secret(RefCell::new(State { connection, owed: 0, ready: 0 })))))
     }
 
-    /// Whether there are bytes to take without asking the kernel.
+    /// Returns whether there are bytes to take without asking the kernel.
     pub fn has_ready(&self) -> bool {
         self.0.borrow().ready > 0
     }

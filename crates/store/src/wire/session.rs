@@ -32,7 +32,7 @@ pub fn session<C: Codec>(
     spread(std::slice::from_ref(endpoint), 0, wiring, make_codec)
 }
 
-/// The same over several nodes that are one store, any of which answers for all: connection `c` is to node `first + c`, around the
+/// Returns the same over several nodes that are one store, any of which answers for all: connection `c` is to node `first + c`, around the
 /// end, or to the next one that can be had.
 ///
 /// # Errors
@@ -51,7 +51,7 @@ pub fn spread<C: Codec>(
     wire(common, links, wiring)
 }
 
-/// The same over one node whose connections are each opened when the first operation is submitted to it: nothing is waited for.
+/// Returns the same over one node whose connections are each opened when the first operation is submitted to it: nothing is waited for.
 ///
 /// # Errors
 /// When the system gives nothing to wait with.

@@ -116,7 +116,7 @@ impl Socket {
         }
     }
 
-    /// Whether what was begun is connected by now.
+    /// Returns whether what was begun is connected by now.
     pub fn finish(&self) -> io::Result<bool> {
         let mut polled = [PollFd::new(&self.fd, PollFlags::OUT)];
         if !wait(&mut polled, Duration::ZERO)? {
@@ -261,7 +261,7 @@ enum Precision {
 pub(super) const EVENTS: usize = 256;
 
 impl Poller {
-    /// A new instance.
+    /// Makes a new instance.
     pub fn new() -> io::Result<Poller> {
         let fd = epoll::create(epoll::CreateFlags::CLOEXEC)?;
         Ok(Poller { fd, events: Vec::with_capacity(EVENTS), precision: Precision::Nanoseconds })
@@ -342,7 +342,7 @@ impl Poller {
         }
     }
 
-    /// Report `index` of the last wait.
+    /// Returns report `index` of the last wait.
     #[inline]
     pub fn ready(&self, index: usize) -> Ready {
         let epoll::Event { flags, data } = self.events[index];

@@ -25,7 +25,7 @@ impl Talk {
         Talk::open_until(Instant::now() + CONNECT_TIMEOUT, endpoint, codec)
     }
 
-    /// The same for a server that has to answer until then.
+    /// Returns the same for a server that has to answer until then.
     ///
     /// # Errors
     /// When it cannot be reached, refuses, or does not answer in time.
@@ -46,7 +46,7 @@ impl Talk {
         self.ask_until(Instant::now() + CONNECT_TIMEOUT, request, answer)
     }
 
-    /// The same for a server that has to answer until then.
+    /// Returns the same for a server that has to answer until then.
     ///
     /// # Errors
     /// As of [`Talk::ask`].

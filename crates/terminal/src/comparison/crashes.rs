@@ -11,8 +11,8 @@ use words::{comparison, crash_comparison};
 /// Columns of the word before a figure.
 const WORD: usize = 13;
 
-/// For a terminal, in at most 80 columns: the studies, then every level in a sentence, its figures before and after, and in what else the two
-/// differ; then how to read it.
+/// Returns the comparison for a terminal, in at most 80 columns: the studies, then every level in a sentence, its figures before and
+/// after, and the other differences; then how to read it.
 pub fn crash_comparison_text(comparison: &CrashComparison, colour: Colour) -> String {
     let mut text = String::new();
     for source in &comparison.sources {
@@ -58,7 +58,8 @@ fn pair_text(pair: &CrashPair, colour: Colour) -> String {
     text + &differences(&pair.differences, colour)
 }
 
-/// GitHub-flavoured Markdown: a heading, every level in a sentence with the differences that count, and a table of all figures.
+/// Returns the comparison as GitHub-flavoured Markdown: a heading, every level in a sentence with the differences that count, and a table
+/// of all figures.
 pub fn crash_comparison_markdown(comparison: &CrashComparison) -> String {
     let names: Vec<String> = comparison.sources.iter().map(|source| code(&source.name)).collect();
     let mut text = format!("### kvtrial crash: {}\n\n", names.join(" → "));
@@ -87,7 +88,8 @@ pub fn crash_comparison_markdown(comparison: &CrashComparison) -> String {
     text
 }
 
-/// JUnit XML: a test case per level; a regression is a failure, and a pair that is not compared, or of which nothing is shown, is skipped.
+/// Returns the comparison as JUnit XML: a test case per level; a regression is a failure, and a pair that is not compared, or shows
+/// nothing, is skipped.
 pub fn crash_comparison_junit(comparison: &CrashComparison) -> String {
     let case = |pair: &CrashPair| {
         let said = crash_comparison::sentence(pair);

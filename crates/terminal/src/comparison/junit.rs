@@ -4,8 +4,9 @@ use crate::formats::junit::{Suite, TestCase, TestResult};
 use analysis::{Comparison, Gate, Noisy, Ruling};
 use words::comparison;
 
-/// JUnit XML as Jenkins, GitLab and others read it: with gates one test case per gate and cell: a broken gate is a failure, one
-/// with too few repeats to decide is an error, and one that is too noisy to judge is skipped, or fails where that was asked for. Without gates one test case per pair, skipped where the cells are not compared.
+/// Returns the comparison as JUnit XML, as Jenkins, GitLab and others read it. With gates one test case per gate and cell: a broken gate
+/// is a failure, one with too few repeats to decide is an error, and one that is too noisy to judge is skipped, or fails where that was
+/// asked for. Without gates one test case per pair, skipped where the cells are not compared.
 pub fn comparison_junit(comparison: &Comparison, gates: &[Gate], noisy: Noisy) -> String {
     let cases = if comparison.judgements.is_empty() {
         comparison

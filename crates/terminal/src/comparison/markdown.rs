@@ -5,8 +5,8 @@ use analysis::{Comparison, Finding, Gate, Pair, Ruling};
 use std::fmt::Write;
 use words::comparison;
 
-/// GitHub-flavoured Markdown: a heading, a table of all pairs by the figure they are ranked by, every metric behind a fold, and
-/// what the gates say.
+/// Returns the comparison as GitHub-flavoured Markdown: a heading, a table of all pairs by the figure their ranking uses, every metric
+/// behind a fold, and the rulings of the gates.
 pub fn comparison_markdown(comparison: &Comparison, gates: &[Gate]) -> String {
     let mut text = String::new();
     let names: Vec<String> = comparison.sources.iter().map(|source| code(&source.name)).collect();

@@ -4,9 +4,9 @@ use analysis::{Metric, Unit};
 use std::fmt::Write;
 use study::{Cell, DurabilitySource, Status, Study};
 
-/// OpenMetrics 1.0 text: every metric of every cell as a gauge in base units (seconds, bytes) with a label `statistic` of
-/// `median`, `low` and `high`; the number of counted trials; the verdict as a state set. Labels: `job`, `store`, `class`,
-/// `durability`, `durability_source` (whose word it is), `params`. What is not known is not written.
+/// Writes OpenMetrics 1.0 text: every metric of every cell as a gauge in base units (seconds, bytes) with a label `statistic` of `median`,
+/// `low` and `high`; the number of counted trials; the verdict as a state set. Labels: `job`, `store`, `class`, `durability`,
+/// `durability_source` (who vouches for it), `params`. Unknown figures are not written.
 pub fn study_openmetrics(study: &Study) -> String {
     let mut text = String::new();
     let cells: Vec<(&Cell, String)> = study.cells.iter().map(|cell| (cell, labels(cell))).collect();

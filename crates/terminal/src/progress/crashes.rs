@@ -32,7 +32,8 @@ pub struct CrashView {
 }
 
 impl CrashView {
-    /// On standard error, if that is a terminal that can move its cursor. Each level is named with the crashes it lacks of `cuts`.
+    /// Makes a view on standard error, if that is a terminal that can move its cursor. Each level is named with the crashes it lacks of
+    /// `cuts`.
     pub fn new<'a>(colour: Colour, cuts: u32, missing: impl IntoIterator<Item = (&'a str, u32)>) -> CrashView {
         CrashView::on(standard_error(), colour, cuts, missing)
     }
@@ -68,7 +69,7 @@ impl CrashView {
         }
     }
 
-    /// The next crash of a level begins; `case` is what was found so far.
+    /// Notes that the next crash of a level begins; `case` is what was found so far.
     pub fn begins(&mut self, name: &str, case: &CrashCase) {
         self.cut_begun = Instant::now();
         self.left.began(name, self.total.saturating_sub(self.made + 1));
@@ -92,7 +93,7 @@ impl CrashView {
         self.whole.set_message(parts.join(" · "));
     }
 
-    /// A crash of it was made; `case` has it.
+    /// Notes that a crash of the level was made; `case` has it.
     pub fn made(&mut self, name: &str, case: &CrashCase) {
         self.made += 1;
         self.left.finished(name, self.cut_begun.elapsed());
@@ -113,7 +114,7 @@ impl CrashView {
         }
     }
 
-    /// The level is done, with all its crashes or without.
+    /// Notes that the level is done, with all its crashes or without.
     pub fn done(&mut self, name: &str, case: &CrashCase) {
         self.total -= self.left.leave_out(name);
         self.broken += u32::from(case.promise == Promise::Broken);

@@ -54,7 +54,7 @@ impl Tally {
     }
 }
 
-/// A trial's rate: of records where an operation carries several, else of operations.
+/// Returns a trial's rate: of records where an operation carries several, else of operations.
 pub(super) fn per_s(trial: &TrialRecord) -> f64 {
     trial.ops_per_s * analysis::records_per_operation(trial).unwrap_or(1.0)
 }
@@ -64,7 +64,7 @@ pub(super) fn unit(batches: bool, stored: Batches) -> &'static str {
     if batches { stored.unit() } else { "op/s" }
 }
 
-/// All cells so far, and the verdict on the study: how many cells are void, how many degraded.
+/// Returns all cells so far, and the verdict on the study: how many cells are void, how many degraded.
 pub(super) fn verdict<'a>(cells: impl Iterator<Item = &'a Tally>) -> (Status, String) {
     let mut counts = BTreeMap::<Status, u32>::new();
     for tally in cells.filter(|tally| tally.trials > 0) {

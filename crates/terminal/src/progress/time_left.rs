@@ -34,7 +34,7 @@ impl TimeLeft {
         *known = (known.0 + 1, known.1 + duration);
     }
 
-    /// No more trials of this cell come; how many were still to come.
+    /// Returns no more trials of this cell come; how many were still to come.
     pub(super) fn leave_out(&mut self, cell: &str) -> u32 {
         self.planned.remove(cell).unwrap_or(0)
     }
@@ -43,7 +43,7 @@ impl TimeLeft {
         self.finished.get(cell).map(|(trials, together)| *together / *trials)
     }
 
-    /// The time left when the current trial of `cell` has taken `elapsed`; `None` before anything is known.
+    /// Returns the time left when the current trial of `cell` has taken `elapsed`; `None` before anything is known.
     pub(super) fn after(&self, cell: &str, elapsed: Duration) -> Option<Duration> {
         let (trials, together) =
             self.finished.values().fold((0, Duration::ZERO), |(trials, together), it| (trials + it.0, together + it.1));

@@ -40,12 +40,12 @@ pub(super) fn cell(name: &str, tally: &Tally, planned: u32, stored: Batches, col
     )
 }
 
-/// `trial 7 of 15`; of a search that cannot tell how many there will be `trial 7`.
+/// Returns `trial 7 of 15`; of a search that cannot tell how many there will be `trial 7`.
 pub(super) fn numbered((order, total): (u32, u32)) -> String {
     if total == 0 { format!("trial {order}") } else { format!("trial {order} of {total}") }
 }
 
-/// A finished trial where there is no live view: `kvtrial: trial 7 of 15, 0:42: redis-unix 983 ms, 99.8k op/s, p99 133 µs, valid`.
+/// Returns a finished trial where there is no live view: `kvtrial: trial 7 of 15, 0:42: redis-unix 983 ms, 99.8k op/s, p99 133 µs, valid`.
 pub(super) fn finished(
     number: (u32, u32),
     store: &str,
@@ -74,7 +74,7 @@ pub(super) fn finished(
     )
 }
 
-/// The trial under way where there is no live view: `lmdb: load, 25 %, 102k op/s, 1.23M operations so far, 3 errors`.
+/// Returns the trial under way where there is no live view: `lmdb: load, 25 %, 102k op/s, 1.23M operations so far, 3 errors`.
 pub(super) fn under_way(name: &str, phase: &str, moment: &Moment, stored: Batches, rates: &[f64]) -> String {
     let mut parts = vec![format!("{name}: {phase}")];
     parts.extend(moment.share.map(|share| format!("{:.0} %", 100.0 * share.min(1.0))));
@@ -107,7 +107,7 @@ fn errors(count: u64) -> String {
     }
 }
 
-/// The trial under way: cell, phase, share done, rate now and p99 so far, rates over time.
+/// Returns the trial under way: cell, phase, share done, rate now and p99 so far, rates over time.
 pub(super) fn trial(
     name: &str,
     phase: &str,
@@ -137,7 +137,7 @@ pub(super) fn trial(
     parts.join("  ")
 }
 
-/// The study as a whole: `trial 7 of 15 · 0:42 · about 1:02 left · all valid so far`.
+/// Returns the study as a whole: `trial 7 of 15 · 0:42 · about 1:02 left · all valid so far`.
 pub(super) fn study(
     number: (u32, u32),
     elapsed: Duration,

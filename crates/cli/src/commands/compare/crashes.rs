@@ -8,7 +8,7 @@ use ::terminal::{Colour, crash_comparison_junit, crash_comparison_markdown, cras
 use analysis::{Alone, ComparedCrashes, CrashComparison, CrashPair, MatchedCrashes};
 use study::{Crash, CrashCase};
 
-/// Whether these are studies of crashes; one of a run beside one of crashes is refused.
+/// Returns whether these are studies of crashes; one of a run beside one of crashes is refused.
 pub(super) fn are_compared(operands: &[Operand]) -> Result<bool, CommandFailure> {
     let is_crash = |operand: &&Operand| operand.study.crash.is_some();
     match (operands.iter().find(is_crash), operands.iter().find(|operand| !is_crash(operand))) {

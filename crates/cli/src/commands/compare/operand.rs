@@ -19,7 +19,7 @@ pub struct Operand {
 }
 
 impl Operand {
-    /// `DIR`, `study.json`, or either with `:CELL`.
+    /// Returns `DIR`, `study.json`, or either with `:CELL`.
     pub fn read(text: &str) -> Result<Operand, CommandFailure> {
         let (path, selector) = split(text);
         let study = archive::read_study(Path::new(path))?;
@@ -31,7 +31,7 @@ impl Operand {
         Ok(Operand { study, source, selector: selector.map(str::to_owned) })
     }
 
-    /// A saved baseline.
+    /// Returns a saved baseline.
     pub fn baseline(name: &str) -> Result<Operand, CommandFailure> {
         let path = baseline_path(name)?;
         if !path.is_dir() {
@@ -45,7 +45,7 @@ impl Operand {
     }
 }
 
-/// Where a baseline is kept.
+/// Returns where a baseline is kept.
 pub fn baseline_path(name: &str) -> Result<PathBuf, CommandFailure> {
     let good = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
     if name.is_empty() || name.starts_with('.') || !name.chars().all(good) {
@@ -54,7 +54,7 @@ pub fn baseline_path(name: &str) -> Result<PathBuf, CommandFailure> {
     Ok(Path::new(BASELINES).join(name))
 }
 
-/// Two studies of one name are called by their paths.
+/// Names two studies of one name by their paths.
 pub fn tell_apart(operands: &mut [Operand]) {
     if let [a, b] = operands
         && a.source.name == b.source.name
@@ -65,7 +65,7 @@ pub fn tell_apart(operands: &mut [Operand]) {
     }
 }
 
-/// Names of parameters in the operand's selector.
+/// Returns the names of parameters in the operand's selector.
 pub fn named(operand: &Operand) -> Vec<String> {
     let words = operand.selector.iter().flat_map(|selector| selector.split(','));
     words.filter_map(|word| word.split_once('=')).map(|(key, _)| key.trim().to_owned()).collect()

@@ -10,7 +10,7 @@ use study::{CrashMeans, CrashMoment, Spec, StruckNodes, Target};
 /// A level of a store.
 pub(super) type PlannedCrash = (&'static StoreInfo, Spec);
 
-/// The levels of the stores that were named. Nothing starts where one of them cannot be crashed so: all that cannot are named.
+/// Returns the levels of the stores that were named. Nothing starts where one of them cannot be crashed so: all that cannot are named.
 pub(super) fn planned(arguments: &CrashArguments) -> Result<Vec<PlannedCrash>, CommandFailure> {
     let mut planned = Vec::new();
     let mut problems: Vec<String> = Vec::new();
@@ -43,7 +43,7 @@ fn resolved(spec: &Spec, arguments: &CrashArguments) -> Result<&'static StoreInf
     Ok(info)
 }
 
-/// How crashes are made.
+/// Returns how crashes are made.
 pub(super) fn blow(arguments: &CrashArguments) -> Blow {
     let (share, outage) = (nodes(arguments), arguments.outage);
     match (&arguments.kill_command, &arguments.start_command, arguments.how) {
@@ -53,7 +53,7 @@ pub(super) fn blow(arguments: &CrashArguments) -> Blow {
     }
 }
 
-/// The same, as a study has it.
+/// Returns the same, as a study has it.
 pub(super) fn means(arguments: &CrashArguments) -> CrashMeans {
     match blow(arguments) {
         Blow::Kill(..) => CrashMeans::Kill,
@@ -62,7 +62,7 @@ pub(super) fn means(arguments: &CrashArguments) -> CrashMeans {
     }
 }
 
-/// How many nodes fail at once.
+/// Returns how many nodes fail at once.
 pub(super) fn nodes(arguments: &CrashArguments) -> StruckNodes {
     match arguments.nodes {
         NodesArgument::One => StruckNodes::One,

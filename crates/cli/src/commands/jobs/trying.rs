@@ -14,7 +14,7 @@ const STORE: &str = "ram";
 const PATIENCE: Duration = Duration::from_secs(5);
 const SEED: u64 = 42;
 
-/// What came of it.
+/// The result of trying a script.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Tried {
     pub(super) operations: u64,

@@ -21,7 +21,7 @@ pub(crate) enum HttpTrouble {
     Refused(String),
     /// The server failed at it, in its words: it may have happened.
     Unknown(String),
-    /// It answered something else than it may.
+    /// The server answered something else than it may.
     Nonsense(String),
 }
 

@@ -12,7 +12,7 @@ pub type Object = *mut c_void;
 type Trouble = *mut *mut c_char;
 
 functions! {
-    /// What both have.
+    /// The functions that both have.
     pub struct Functions {
         open: unsafe extern "C" fn(Object, *const c_char, Trouble) -> Object,
         close: unsafe extern "C" fn(Object),
@@ -50,7 +50,7 @@ functions! {
 }
 
 functions! {
-    /// What only LevelDB has.
+    /// The functions that only LevelDB has.
     pub struct LevelDb {
         major_version: unsafe extern "C" fn() -> c_int,
         minor_version: unsafe extern "C" fn() -> c_int,
@@ -85,7 +85,7 @@ pub type PartialMerge = unsafe extern "C" fn(
 ) -> *mut u8;
 
 functions! {
-    /// What only RocksDB has.
+    /// The functions that only RocksDB has.
     pub struct RocksDb {
         get_pinned: unsafe extern "C" fn(Object, Object, *const u8, usize, Trouble) -> Object,
         pinnableslice_value: unsafe extern "C" fn(Object, *mut usize) -> *const u8,
@@ -108,7 +108,7 @@ functions! {
     }
 }
 
-/// Which of the two it is, with what only that one has.
+/// The product: LevelDB or RocksDB, with the functions that only it has.
 pub enum LogStructuredKind {
     /// LevelDB.
     Level(LevelDb),
@@ -118,11 +118,11 @@ pub enum LogStructuredKind {
 
 /// The library, loaded.
 pub struct Api {
-    /// What both have.
+    /// The functions that both have.
     pub functions: Functions,
-    /// What one has.
+    /// The functions that one has.
     pub kind: LogStructuredKind,
-    /// Its version, as it says itself.
+    /// The version that the library reports.
     pub version: String,
 }
 

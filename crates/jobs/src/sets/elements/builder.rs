@@ -12,7 +12,7 @@ pub(super) struct Builder<'a> {
 }
 
 impl<'a> Builder<'a> {
-    /// A worker for the slots from `first` on.
+    /// Makes a worker for the slots from `first` on.
     pub(super) fn new(trial: &'a ElementTrial<'a>, first: usize, states: Vec<SlotState>) -> Builder<'a> {
         Builder { trial, first, states }
     }

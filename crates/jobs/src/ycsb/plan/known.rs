@@ -1,7 +1,7 @@
 //! What each property of YCSB's CoreWorkload and Client means here. After YCSB 0.17 and its sources since: `CoreWorkload.java`,
 //! `Client.java`, `Measurements.java` and `workload_template`.
 
-/// What becomes of a property.
+/// The treatment of a property.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Does {
     /// A whole number that the run is made of.
@@ -141,7 +141,7 @@ static FAMILIES: &[(&[&str], &str)] = &[
     ),
 ];
 
-/// The property of that name, or that a family says it is.
+/// Returns the property of that name, or that a family says it is.
 pub fn find(name: &str) -> Option<(&'static str, Does)> {
     let known = KNOWN.iter().find(|(known, _)| *known == name).copied();
     known.or_else(|| {
@@ -152,7 +152,7 @@ pub fn find(name: &str) -> Option<(&'static str, Does)> {
     })
 }
 
-/// The property that was probably meant.
+/// Returns the property that was probably meant.
 pub fn near(name: &str) -> Option<&'static str> {
     study::near(name, KNOWN.iter().map(|(known, _)| *known))
 }

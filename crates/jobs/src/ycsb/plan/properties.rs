@@ -3,15 +3,15 @@
 /// A property and where it stands.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Property {
-    /// Its line, from 1.
+    /// The line of the property, from 1.
     pub line: usize,
-    /// Its name.
+    /// The name of the property.
     pub name: String,
-    /// Its value, without white space around it; empty where there is none.
+    /// The value of the property, without white space around it; empty where there is none.
     pub value: String,
 }
 
-/// The properties of a text, in its order.
+/// Returns the properties of a text, in its order.
 pub fn read(text: &str) -> Vec<Property> {
     let mut found = Vec::new();
     let mut lines = text.lines().enumerate();

@@ -16,7 +16,7 @@ const NOT_IN_TIME: &str = "no connection to the server could be opened in time";
 const GIVEN_UP: &str = "the connection was dropped: another operation on it had no reply in time";
 
 impl<C: Codec> Link<C> {
-    /// Requests wait and the connection is not up: opens it when the time has come. `None`: it is up.
+    /// Opens the connection when the time has come, where requests wait and it is not up. `None`: it is up.
     #[cold]
     pub(super) fn not_up<F: Fn() -> C>(
         &mut self,

@@ -27,7 +27,7 @@ const CHUNK: usize = 1 << 16;
 const ROOMY_SLOTS: u32 = 256;
 const ROOMY: usize = 8;
 
-/// What is kept of a key, bytes.
+/// The bytes kept per key.
 pub const ENTRY_BYTES: u64 = size_of::<Entry>() as u64;
 /// Keys for which there is room where memory cannot be asked.
 const USUAL_ROOM: u64 = 1 << 31;
@@ -58,7 +58,7 @@ struct Entry {
     last: AtomicU64,
 }
 
-/// What is known of a key when a read is sent. Taking it waits for nothing: it is unpacked when the reply is there.
+/// The knowledge about a key when a read is sent. Taking it waits for nothing: it is unpacked when the reply is there.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Sight {
     writes: Writes,
@@ -66,19 +66,19 @@ pub struct Sight {
 }
 
 impl Sight {
-    /// Whether the key must be there.
+    /// Returns whether the key must be there.
     #[inline]
     pub fn exists(self) -> bool {
         self.last.is_one()
     }
 
-    /// Whether a write of the key had failed.
+    /// Returns whether a write of the key had failed.
     #[inline]
     pub fn is_uncertain(self) -> bool {
         self.writes.is_uncertain()
     }
 
-    /// Whether this is the version issued last then, and nothing new can be learned from it.
+    /// Returns whether this is the version issued last then, and nothing new can be learned from it.
     #[inline]
     pub fn is_newest(self, version: u32) -> bool {
         self.writes.0 == self.last.0 && version != 0 && u64::from(version) == self.writes.issued()
@@ -127,8 +127,8 @@ pub struct Ledger {
 }
 
 impl Ledger {
-    /// A ledger of `records` keys to load and room for `inserts` more; `None`: as many as come and there is memory for. They are written
-    /// by `slots` slots.
+    /// Makes a ledger of `records` keys to load and room for `inserts` more; `None`: as many as come and there is memory for. They are
+    /// written by `slots` slots.
     pub fn new(records: u64, inserts: Option<u64>, slots: u32) -> Ledger {
         let entries = |count: usize| (0..count).map(|_| Entry::default()).collect();
         let planned = records + inserts.unwrap_or(0);
@@ -161,19 +161,19 @@ impl Ledger {
         &chunk[at % CHUNK]
     }
 
-    /// Ids given out so far: those below exist or are being inserted.
+    /// Returns the number of ids given out so far: those below exist or are being inserted.
     #[inline]
     pub fn ids(&self) -> u64 {
         self.ids.load(Ordering::Relaxed)
     }
 
-    /// All ids below have been written to an end: they may be drawn, and a scan sent now must show them.
+    /// Returns the border below which all ids have been written to an end: they may be drawn, and a scan sent now must show them.
     #[inline]
     pub fn settled(&self) -> u64 {
         self.settled.load(Ordering::Acquire)
     }
 
-    /// The first write of a new id has ended: moves the border of settled ids as far as it goes.
+    /// Moves the border of settled ids as far as it goes, after the first write of a new id has ended.
     pub fn settle(&self) {
         let mut border = self.settled();
         while border < self.ids() {
@@ -188,7 +188,7 @@ impl Ledger {
         }
     }
 
-    /// A new id; `None` when there is no room.
+    /// Returns a new id; `None` when there is no room.
     #[inline]
     pub fn insert(&self) -> Option<u64> {
         self.ids.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |ids| (ids < self.limit).then_some(ids + 1)).ok()
@@ -240,7 +240,7 @@ impl Ledger {
         writes.write()
     }
 
-    /// A write of this slot was acknowledged.
+    /// Notes that a write of this slot was acknowledged.
     #[inline]
     pub fn end_write(&self, id: u64, slot: Slot, write: Write) {
         let entry = self.entry(id);
@@ -271,7 +271,7 @@ impl Ledger {
         let _ = entry;
     }
 
-    /// The state of a key now, to judge the reply to a read sent now.
+    /// Returns the state of a key now, to judge the reply to a read sent now.
     #[inline]
     pub fn sight(&self, id: u64) -> Sight {
         let sight = self.entry(id).sight();

@@ -37,24 +37,24 @@ pub struct LastOperation {
 }
 
 impl Doubt {
-    /// A key of which these versions are unfinished.
+    /// Makes a key of which these versions are unfinished.
     pub fn new(unfinished: BTreeSet<u32>) -> Doubt {
         Doubt { unfinished, ..Doubt::default() }
     }
 
-    /// An operation begins now; gives its moment.
+    /// Begins an operation; returns its moment.
     pub fn begin(&mut self) -> u32 {
         self.moments = self.moments.saturating_add(1);
         self.moments
     }
 
-    /// A write of this version begins now; gives its moment.
+    /// Begins a write of this version; returns its moment.
     pub fn begin_write(&mut self, version: u32) -> u32 {
         self.unfinished.insert(version);
         self.begin()
     }
 
-    /// The write of this version failed.
+    /// Notes that the write of this version failed.
     pub fn fail(&mut self, version: u32) {
         if self.unfinished.insert(version) {
             self.finished.retain(|(known, _)| *known != version);
@@ -62,7 +62,7 @@ impl Doubt {
         self.failed.insert(version);
     }
 
-    /// This version has taken effect: its write was acknowledged, or it was read.
+    /// Notes that this version has taken effect: its write was acknowledged, or it was read.
     pub fn finish(&mut self, version: u32) {
         if !self.unfinished.remove(&version) {
             return;
@@ -76,19 +76,19 @@ impl Doubt {
         }
     }
 
-    /// An operation has ended that wrote or read this version and began in that moment.
+    /// Notes that an operation has ended that wrote or read this version and began in that moment.
     pub fn ended(&mut self, version: u32, began: u32) {
         if self.last.is_none_or(|last| began > last.began) {
             self.last = Some(LastOperation { version, began });
         }
     }
 
-    /// The operation that began last of all that have ended, since the key is in doubt.
+    /// Returns the operation that began last of all that have ended, since the key is in doubt.
     pub fn last(&self) -> Option<LastOperation> {
         self.last
     }
 
-    /// Whether a read that was sent when `last` was the last operation may not answer this version.
+    /// Returns whether a read that was sent when `last` was the last operation may not answer this version.
     pub fn is_outdated(&self, last: LastOperation, version: u32) -> bool {
         if version == last.version || self.unfinished.contains(&version) {
             return false;

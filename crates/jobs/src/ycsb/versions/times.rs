@@ -13,7 +13,7 @@ pub struct WriteTimes {
 }
 
 impl WriteTimes {
-    /// Of the keys below `keys`; the others are not timed.
+    /// Makes the times of the keys below `keys`; others are not timed.
     pub fn new(keys: usize) -> WriteTimes {
         WriteTimes {
             made: Instant::now(),
@@ -22,14 +22,14 @@ impl WriteTimes {
         }
     }
 
-    /// A write of this key was acknowledged just now.
+    /// Notes that a write of this key was acknowledged just now.
     pub fn acknowledged(&self, id: u64) {
         let Some(moment_ms) = self.acknowledged_ms.get(id as usize) else { return };
         let now_ms = u32::try_from(self.made.elapsed().as_millis()).unwrap_or(NEVER - 1);
         moment_ms.store(now_ms, Ordering::Relaxed);
     }
 
-    /// The last acknowledged write of this key is not there.
+    /// Notes that the last acknowledged write of this key is not there.
     #[cold]
     pub fn lose(&self, id: u64) {
         if let Some(moment_ms) = self.acknowledged_ms.get(id as usize) {
@@ -37,7 +37,7 @@ impl WriteTimes {
         }
     }
 
-    /// How long ago the oldest of the lost writes was acknowledged; `None`: none is known to be lost.
+    /// Returns how long ago the oldest of the lost writes was acknowledged; `None`: none is known to be lost.
     pub fn oldest_lost(&self) -> Option<Duration> {
         let moment_ms = Some(self.oldest_lost_ms.load(Ordering::Relaxed)).filter(|&moment_ms| moment_ms != NEVER)?;
         Some(self.made.elapsed().saturating_sub(Duration::from_millis(moment_ms.into())))

@@ -33,7 +33,7 @@ impl Ledger {
         }
     }
 
-    /// A write of this slot failed: nobody knows whether it took effect, or still will.
+    /// Notes that a write of this slot failed: nobody knows whether it took effect, or still will.
     #[cold]
     pub fn fail_write(&self, id: u64, slot: Slot, write: Write) {
         let entry = self.entry(id);
@@ -53,7 +53,7 @@ impl Ledger {
         own.filter(|&version| version != 0).chain(writes.unfinished()).map(|version| version as u32).collect()
     }
 
-    /// Something acknowledged of this key was not to be seen.
+    /// Notes that something acknowledged of this key was not to be seen.
     #[cold]
     pub fn lose(&self, id: u64) {
         if let Some(times) = self.times.get() {
@@ -62,17 +62,17 @@ impl Ledger {
         self.lost.lock().unwrap_or_else(PoisonError::into_inner).insert(id);
     }
 
-    /// From now on it is kept when the writes of the planned keys are acknowledged.
+    /// Keeps, from now on, when the writes of the planned keys are acknowledged.
     pub fn time_writes(&self) {
         self.times.get_or_init(|| WriteTimes::new(self.planned.len()));
     }
 
-    /// How long ago the oldest of the lost writes was acknowledged, where that is kept.
+    /// Returns how long ago the oldest of the lost writes was acknowledged, where that is kept.
     pub fn oldest_lost(&self) -> Option<Duration> {
         self.times.get()?.oldest_lost()
     }
 
-    /// What became of the writes: keys of which something acknowledged was not to be seen, and writes that failed.
+    /// Returns the fate of the writes: keys of which something acknowledged was not to be seen, and writes that failed.
     pub fn account(&self) -> WriteAccount {
         let lost = self.lost.lock().unwrap_or_else(PoisonError::into_inner).len() as u64;
         let mut account = WriteAccount { lost, ..WriteAccount::default() };

@@ -43,7 +43,7 @@ pub(crate) struct Evidence<'a> {
     pub(crate) circumstances: Circumstances<'a>,
 }
 
-/// The verdict on one trial, with every reason.
+/// Returns the verdict on one trial, with every reason.
 pub(crate) fn verdict(mut evidence: Evidence<'_>) -> Verdict {
     let reason = |kind, count, example: String| Reason { kind, count, example };
     let mut verdict = Verdict::of([]);

@@ -78,7 +78,7 @@ impl WriteLedger {
         }
     }
 
-    /// Whether the key holds at the end what it may.
+    /// Returns whether the key holds at the end what it may.
     pub(crate) fn look_last(&self, key: &[u8], value: Option<&[u8]>) -> Plausibility {
         let seen: Fingerprinted = value.map(fingerprint);
         match self.keys.find(key) {
@@ -87,12 +87,12 @@ impl WriteLedger {
         }
     }
 
-    /// Whether a value of a script is stood in for.
+    /// Returns whether a value of a script is stood in for.
     pub(crate) fn stands_in(&self) -> bool {
         self.keeps == Keeps::Nothing
     }
 
-    /// Every key of a value that was ever written, or is there, in byte order.
+    /// Returns every key of a value that was ever written, or is there, in byte order.
     pub(crate) fn keys(&self, which: Which) -> Vec<Box<[u8]>> {
         let mut keys = Vec::new();
         self.keys.each(|entry| {
@@ -105,7 +105,7 @@ impl WriteLedger {
         keys
     }
 
-    /// Keys that are there, and bytes of keys and values; `None`: not all is known.
+    /// Returns the number of keys that are there, and of bytes of keys and values; `None`: not all is known.
     pub(crate) fn size(&self) -> (Option<u64>, u64) {
         let (mut keys, mut bytes, mut sure) = (0, 0, true);
         self.keys.each(|entry| {
@@ -143,7 +143,7 @@ impl<'a> ThreadLedger<'a> {
         self.all.moment()
     }
 
-    /// Whether a value of a script is stood in for.
+    /// Returns whether a value of a script is stood in for.
     pub(crate) fn stands_in(&self) -> bool {
         self.all.stands_in()
     }
@@ -188,7 +188,7 @@ impl<'a> ThreadLedger<'a> {
         Ok(())
     }
 
-    /// The value with these bytes added.
+    /// Returns the value with these bytes added.
     pub(crate) fn longer(&mut self, key: &[u8], bytes: &[u8]) -> Fingerprinted {
         let mut whole = self.entry(key).kept().value.clone().unwrap_or_default();
         whole.extend_from_slice(bytes);
@@ -262,7 +262,7 @@ impl<'a> ThreadLedger<'a> {
         }
     }
 
-    /// Whether a compare-and-set may have replaced this, having been sent `since`.
+    /// Returns whether a compare-and-set may have replaced this, having been sent `since`.
     pub(crate) fn swapped(&mut self, key: &[u8], before: Option<&[u8]>, since: Since) -> Swapped {
         match (self.all.sharing, since) {
             (Sharing::Shared, Since::Version(settled)) if !self.stands_in() => {
@@ -282,7 +282,7 @@ impl<'a> ThreadLedger<'a> {
         }
     }
 
-    /// Whether a key may have been answered so: it was `since` when it was asked for.
+    /// Returns whether a key may have been answered so: it was `since` when it was asked for.
     pub(crate) fn look(&mut self, by: Claim, key: &[u8], since: Since, value: Option<&[u8]>) -> Plausibility {
         if self.stands_in() {
             return Plausibility::Right;
@@ -298,7 +298,7 @@ impl<'a> ThreadLedger<'a> {
         }
     }
 
-    /// A key that a scan of these rows has left out: it was there all the time.
+    /// Returns a key that a scan of these rows has left out: it was there all the time.
     pub(crate) fn left_out(&mut self, by: Claim, start: &[u8], limit: usize, rows: &Rows<'_>) -> Option<Box<[u8]>> {
         let last = rows.len().checked_sub(1).and_then(|last| rows.get(last)).map(|(key, _)| key);
         let end = match last {

@@ -6,7 +6,7 @@
 use crate::findings::Findings;
 use crate::ledger::{SentWrite, WriteKind};
 
-/// What a key holds after the crash.
+/// The remains of a key after the crash.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Remains {
     /// Nothing.
@@ -20,7 +20,7 @@ pub enum Remains {
 }
 
 /// Compares all keys of a client with what it sent. `found` is asked for the keys in rising order; `name` says how the store knows a key.
-pub fn judge(
+pub fn audit(
     sent: &[SentWrite],
     crash_at_ns: u64,
     found: &mut dyn FnMut(u32) -> Remains,

@@ -1,4 +1,4 @@
-use super::{Remains, judge};
+use super::{Remains, audit};
 use crate::{Findings, SentWrite, WriteKind};
 use study::CrashFindings;
 
@@ -26,7 +26,7 @@ fn sent(script: &str) -> Vec<SentWrite> {
 fn found(script: &str, found: &[Remains]) -> CrashFindings {
     let mut findings = Findings::default();
     let mut of = |key: u32| found[key as usize].clone();
-    judge(&sent(script), 10_000_000_000, &mut of, &|key| format!("key {key}"), &mut findings);
+    audit(&sent(script), 10_000_000_000, &mut of, &|key| format!("key {key}"), &mut findings);
     findings.done()
 }
 

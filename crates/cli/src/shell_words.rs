@@ -8,22 +8,22 @@ use std::ffi::OsStr;
 #[derive(Clone)]
 pub struct Hinted(fn() -> Vec<&'static str>);
 
-/// Names of jobs.
+/// Offers names of jobs.
 pub fn job() -> Hinted {
     Hinted(|| jobs::all().map(|job| job.name).collect())
 }
 
-/// Names of example scripts; no other text may stand there.
+/// Offers names of example scripts; no other text may stand there.
 pub fn example() -> clap::builder::PossibleValuesParser {
     script::EXAMPLES.iter().map(|example| example.name).collect::<Vec<_>>().into()
 }
 
-/// Names of stores; specs begin with one.
+/// Offers names of stores; specs begin with one.
 pub fn store() -> Hinted {
     Hinted(|| stores::all().map(|store| store.name).collect())
 }
 
-/// Names of stores whose programs are fetched; no other text may stand there.
+/// Offers names of stores whose programs are fetched; no other text may stand there.
 pub fn fetched() -> clap::builder::PossibleValuesParser {
     stores::bundles().map(|bundle| bundle.store).collect::<Vec<_>>().into()
 }

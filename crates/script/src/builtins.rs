@@ -37,7 +37,7 @@ fn answered<T>(result: Result<T, String>) -> (Option<T>, Option<String>) {
     }
 }
 
-/// The functions and facts the prelude stands on.
+/// Returns the functions and facts the prelude stands on.
 pub(crate) fn host(lua: &Lua, known: &Rc<ScriptHost>) -> mlua::Result<Table> {
     let host = lua.create_table()?;
     facts(lua, &host, known)?;
@@ -257,7 +257,7 @@ impl ScriptHost {
         let Some(standing) = &self.standing else { return Ok(None) };
         let mut keys = self.keys.borrow_mut();
         if at == 1 || keys.is_none() {
-            *keys = Some(standing.ledger.keys(crate::ledger::Which::There));
+            *keys = Some(standing.ledger.keys(crate::history::Which::There));
         }
         let key = keys.as_ref().and_then(|keys| keys.get(at.checked_sub(1)?));
         key.map(|key| lua.create_string(key)).transpose()

@@ -24,14 +24,14 @@ const IN_OTHER_WORDS: [(&str, &str); 6] = [
     ("received corrupt message", NO_TLS),
 ];
 
-/// What a driver says went wrong, with the remedy where that was TLS.
+/// Returns what a driver says went wrong, with the remedy where that was TLS.
 pub fn explained(error: impl std::fmt::Display) -> String {
     let said = error.to_string();
     let known = IN_OTHER_WORDS.iter().find(|(words, _)| said.contains(words));
     known.map_or(said, |(_, sentence)| format!("TLS: {sentence}"))
 }
 
-/// What went wrong, as a sentence.
+/// Returns a sentence on what went wrong.
 #[cfg(feature = "tls")]
 pub fn words(error: &rustls::Error) -> String {
     use rustls::{AlertDescription, CertificateError, Error};

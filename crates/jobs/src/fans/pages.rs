@@ -36,7 +36,7 @@ pub struct Written {
 }
 
 impl Ledger {
-    /// The ledger of an empty store.
+    /// Makes the ledger of an empty store.
     pub fn new(pages: usize, policy: Policy) -> Ledger {
         let exact = matches!(policy, Policy::Partition | Policy::Lock);
         let locks = if policy == Policy::Lock { pages } else { 0 };
@@ -79,7 +79,7 @@ impl Ledger {
         Written { print, fans }
     }
 
-    /// The value was acknowledged.
+    /// Notes that the value was acknowledged.
     #[inline]
     pub fn acknowledge(&self, page: u32, written: Written) {
         if let Some(print) = self.prints.get(page as usize) {
@@ -90,7 +90,7 @@ impl Ledger {
         }
     }
 
-    /// One more mention of a page that belongs to one slot: how many there are now.
+    /// Counts one more mention of a page that belongs to one slot; returns how many there are now.
     #[inline]
     pub fn count(&self, page: u32) -> u32 {
         let fans = self.floor(page) + 1;
@@ -98,20 +98,20 @@ impl Ledger {
         fans
     }
 
-    /// The page has this many mentions now.
+    /// Notes that the page has this many mentions now.
     #[inline]
     pub fn recount(&self, page: u32, fans: u32) {
         self.fans[page as usize].store(fans, Ordering::Relaxed);
     }
 
-    /// A put of a mention with this many partners failed: it may take effect now, later, or never.
+    /// Notes that a put of a mention with this many partners failed: the put may take effect now, later, or never.
     #[cold]
     pub fn fails(&self, page: u32, written: Written, partners: u64) {
         let record = (!self.prints.is_empty()).then_some((written.print, written.fans));
         self.doubts().entry(page).or_default().fails(partners, record);
     }
 
-    /// A mention with this many partners was not put, because the page could not be read.
+    /// Notes that a mention with this many partners was not put, because the page could not be read.
     #[cold]
     pub fn skips(&self, page: u32, partners: u64) {
         self.doubts().entry(page).or_default().skips(partners);
@@ -147,7 +147,7 @@ impl Ledger {
         self.doubts.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The fingerprint of a record, where they are known.
+    /// Returns the fingerprint of a record, where they are known.
     pub fn print(&self, value: &[u8]) -> Option<u64> {
         (!self.prints.is_empty()).then(|| fingerprint(value) | 2)
     }

@@ -14,7 +14,7 @@ const LINES: usize = 6;
 pub struct Words(File);
 
 impl Words {
-    /// An empty one.
+    /// Makes an empty one.
     ///
     /// # Errors
     /// The system's.
@@ -29,7 +29,7 @@ impl Words {
         Ok(Words(file))
     }
 
-    /// As the output of a process to be started.
+    /// Returns the output for a process to be started.
     ///
     /// # Errors
     /// The system's.
@@ -41,7 +41,7 @@ impl Words {
         self.0.as_raw_fd()
     }
 
-    /// The last lines in one, without control characters; empty when nothing was printed.
+    /// Returns the last lines in one, without control characters; empty when nothing was printed.
     pub fn last(&self) -> String {
         let length = self.0.metadata().map_or(0, |meta| meta.len());
         let mut bytes = vec![0; length.min(BYTES) as usize];

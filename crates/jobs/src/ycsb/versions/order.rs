@@ -33,7 +33,7 @@ fn back(version: u64, steps: u64) -> u64 {
     if version > steps { version - steps } else { version + MAX_VERSION - steps }
 }
 
-/// Whether that many steps lead forward, not back.
+/// Returns whether that many steps lead forward, not back.
 #[inline]
 pub fn is_forth(steps: u64) -> bool {
     steps <= MAX_VERSION / 2
@@ -44,7 +44,7 @@ pub fn is_forth(steps: u64) -> bool {
 pub struct Writes(pub u64);
 
 impl Writes {
-    /// The version issued last; 0: none.
+    /// Returns the version issued last; 0: none.
     #[inline]
     pub fn issued(self) -> u64 {
         self.0 & MAX_VERSION
@@ -55,19 +55,19 @@ impl Writes {
         self.0 >> VERSION_BITS & WINDOW_MASK
     }
 
-    /// Whether a write failed.
+    /// Returns whether a write failed.
     #[inline]
     pub fn is_uncertain(self) -> bool {
         self.0 & UNCERTAIN != 0
     }
 
-    /// Whether versions older than the window may be unfinished.
+    /// Returns whether versions older than the window may be unfinished.
     #[inline]
     pub fn is_crowded(self) -> bool {
         self.0 & CROWDED != 0
     }
 
-    /// With one more version issued.
+    /// Returns these writes with one more version issued.
     #[inline]
     pub fn issue(self) -> Writes {
         let version = if self.issued() == MAX_VERSION { 1 } else { self.issued() + 1 };
@@ -77,7 +77,7 @@ impl Writes {
         Writes(version | window << VERSION_BITS | self.0 & (UNCERTAIN | CROWDED) | falls_out)
     }
 
-    /// With this version finished.
+    /// Returns these writes with this version finished.
     #[inline]
     pub fn finish(self, version: u64) -> Writes {
         let steps = steps(version, self.issued());
@@ -90,47 +90,48 @@ impl Writes {
         bits.map(move |bit| back(self.issued(), bit))
     }
 
-    /// Of a key in doubt, as a read that begins in this moment sees them; `is_doubts`: the last operation is that of its record.
+    /// Returns the writes of a key in doubt, as a read that begins in this moment sees them; `is_doubts`: the last operation is that of
+    /// its record.
     pub fn in_doubt(self, moment: u32, is_doubts: bool) -> Writes {
         let crowded = if is_doubts { CROWDED } else { 0 };
         Writes(self.issued() | u64::from(moment) << VERSION_BITS | UNCERTAIN | crowded)
     }
 
-    /// The moment in which a read began that saw the key in doubt.
+    /// Returns the moment in which a read began that saw the key in doubt.
     pub fn moment(self) -> Option<u32> {
         self.is_uncertain().then_some(self.window() as u32)
     }
 
-    /// With a write failed.
+    /// Returns these writes with one failed.
     #[inline]
     pub fn fail(self) -> Writes {
         Writes(self.0 | UNCERTAIN)
     }
 
-    /// With no unfinished version older than the window.
+    /// Returns these writes with no unfinished version older than the window.
     #[inline]
     pub fn quiet(self) -> Writes {
         Writes(self.0 & !CROWDED)
     }
 
-    /// The write of the version issued last, as an operation that begins now.
+    /// Returns the write of the version issued last, as an operation that begins now.
     #[inline]
     pub fn write(self) -> EndedOperation {
         EndedOperation(self.finish(self.issued()).0 & !(UNCERTAIN | CROWDED))
     }
 
-    /// The same, where the oldest unfinished version may be `steps` steps back.
+    /// Returns the same, where the oldest unfinished version may be `steps` steps back.
     pub fn write_among(self, steps: u64) -> EndedOperation {
         let steps = steps.clamp(WINDOW - 1, MAX_VERSION / 2);
         EndedOperation(self.issued() | back(self.issued(), steps) << VERSION_BITS | CROWDED)
     }
 
-    /// Whether the window ends before a version `steps` steps back.
+    /// Returns whether the window ends before a version `steps` steps back.
     pub fn is_beyond(steps: u64) -> bool {
         steps >= WINDOW
     }
 
-    /// A read that began now and answered this version; `None`: it says nothing of others.
+    /// Returns a read that began now and answered this version; `None`: it says nothing of others.
     #[inline]
     pub fn read(self, version: u64) -> Option<EndedOperation> {
         let since = steps(version, self.issued());
@@ -149,12 +150,12 @@ impl EndedOperation {
     /// One of which nothing else is known: it outdates nothing.
     pub const SOME: EndedOperation = EndedOperation(CROWDED | 1 << SINCE_SHIFT);
 
-    /// The last operation of a key in doubt: its version, and the moment in which it began.
+    /// Returns the last operation of a key in doubt: its version, and the moment in which it began.
     pub fn in_doubt(version: u32, began: u32) -> EndedOperation {
         EndedOperation(u64::from(version) | u64::from(began) << VERSION_BITS | CROWDED)
     }
 
-    /// The same, taken apart.
+    /// Returns the same, taken apart.
     pub fn of_doubt(self) -> (u32, u32) {
         (self.issued() as u32, self.window() as u32)
     }
@@ -174,7 +175,7 @@ impl EndedOperation {
         self.0 & CROWDED != 0
     }
 
-    /// Whether there was one.
+    /// Returns whether there was one.
     #[inline]
     pub fn is_one(self) -> bool {
         self.0 != 0
@@ -186,13 +187,13 @@ impl EndedOperation {
         if self.is_crowded() { 0 } else { self.0 >> SINCE_SHIFT }
     }
 
-    /// The version it wrote or read.
+    /// Returns the version it wrote or read.
     #[inline]
     pub fn version(self) -> u64 {
         back(self.issued(), self.since())
     }
 
-    /// Whether a read that began after it had ended may not answer this version.
+    /// Returns whether a read that began after it had ended may not answer this version.
     #[inline]
     pub fn outdates(self, version: u64) -> bool {
         let steps = steps(version, self.issued());
@@ -205,7 +206,7 @@ impl EndedOperation {
         steps != self.since() && (steps >= WINDOW || self.window() >> steps & 1 == 0)
     }
 
-    /// Whether it began after the other.
+    /// Returns whether it began after the other.
     #[inline]
     pub fn began_after(self, other: EndedOperation) -> bool {
         let steps = steps(other.issued(), self.issued());

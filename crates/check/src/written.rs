@@ -25,9 +25,9 @@ struct Books {
 /// Whose a value is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Owner {
-    /// It was once written under this very key.
+    /// The value was once written under this very key.
     SameKey,
-    /// It was written under that other key only.
+    /// The value was written under that other key only.
     OtherKey(Vec<u8>),
     /// Nobody wrote it.
     Nobody,
@@ -61,7 +61,7 @@ impl KeyLedger {
         self.books().numbers.remove(key);
     }
 
-    /// Whose `value`, read under `key`, is.
+    /// Returns whose value this is, read under `key`.
     pub fn owner(&self, key: &[u8], value: &[u8]) -> Owner {
         let books = self.books();
         let Some(owners) = books.owners.get(&value::hash(value)) else { return Owner::Nobody };
@@ -73,13 +73,13 @@ impl KeyLedger {
         }
     }
 
-    /// Whether a value was written under `key`, and not only a counter.
+    /// Returns whether a value was written under `key`, and not only a counter.
     pub fn has_value(&self, key: &[u8]) -> bool {
         let books = self.books();
         books.numbers.get(key).is_some_and(|number| books.with_value.contains(number))
     }
 
-    /// All keys written, in byte order.
+    /// Returns all keys written, in byte order.
     pub fn keys(&self) -> Vec<Vec<u8>> {
         self.books().numbers.keys().cloned().collect()
     }
