@@ -27,6 +27,7 @@ macro_rules! bundles {
     };
 }
 
+mod settings;
 mod shared;
 
 adapters! {
@@ -41,6 +42,7 @@ adapters! {
 bundles! { couchdb, dynamodb, s3, hazelcast, infinispan, ignite, cassandra, hbase }
 
 pub use echo::served_by as echo_served_by;
+pub use settings::setting_of;
 
 /// The store of that name.
 pub fn find(name: &str) -> Option<&'static StoreInfo> {
