@@ -22,5 +22,5 @@ pub use judge::{Remains, judge};
 pub use ledger::{AckLedger, Page, SentWrite, WriteKind, now_ns};
 pub use promise::{promise, ruled_out};
 pub use reader::{clear, read, unused};
-pub use stream::WriteSet;
+pub use stream::{PREFIX, WriteSet};
 pub use writer::{Endurance, write};

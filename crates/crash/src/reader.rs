@@ -3,7 +3,7 @@
 use crate::findings::Findings;
 use crate::judge::{Remains, judge};
 use crate::ledger::AckLedger;
-use crate::stream::{WriteSet, key};
+use crate::stream::{PREFIX, WriteSet, key};
 use crate::value::labels;
 use std::time::Duration;
 use store::{BlockingClient, Operation, OwnedReply, Store, StoreError};
@@ -55,14 +55,15 @@ pub fn read(
 /// # Errors
 /// It does, or cannot be asked.
 pub fn unused(store: &dyn Store, ledger: &AckLedger, set: WriteSet, deadline: Duration) -> Result<(), StoreError> {
-    let mut client = BlockingClient::open(store, 1, deadline)?;
+    let mut client = BlockingClient::open(store, PIPELINE, deadline)?;
     for number in 0..ledger.clients() {
-        let key = key(set.number, number, 0);
-        if client.execute(&Operation::Get { key: &key })? != OwnedReply::Missing {
+        // Clients delete some of their keys again.
+        let keys: Vec<_> = (0..PIPELINE).map(|it| key(set.number, number, it)).collect();
+        let replies = client.pipelined(&keys.iter().map(|key| Operation::Get { key }).collect::<Vec<_>>())?;
+        if let Some((key, _)) = keys.iter().zip(replies).find(|(_, reply)| *reply != OwnedReply::Missing) {
             return Err(StoreError::Session(format!(
-                "it holds the key {}, which a 'kvtrial crash' that was cut short has left there; delete all keys that begin with \
-                 kvtrial-crash: (of a Redis: redis-cli --scan --pattern 'kvtrial-crash:*' | xargs redis-cli unlink)",
-                String::from_utf8_lossy(&key)
+                "it holds the key {}, which a 'kvtrial crash' that was cut short has left there; delete all keys that begin with {PREFIX}",
+                String::from_utf8_lossy(key)
             )));
         }
     }

@@ -42,7 +42,9 @@ pub fn crash_text(crash: &Crash, colour: Colour) -> String {
     text.push('\n');
     for case in &crash.cases {
         for words in crashes::notes(case) {
+            let (words, lines) = words.split_once('\n').unwrap_or((&words, ""));
             text += &paragraph(&format!("{}: {words}", case.name()), 1, 3, Style::Plain, colour);
+            lines.lines().for_each(|line| text += &format!("   {line}\n")); // to be copied: never broken
         }
         for kept in case.cuts.iter().filter_map(|cut| cut.kept.as_ref()) {
             text += &paragraph(
