@@ -156,7 +156,7 @@ fn a_study_with_a_fault_has_three_trials_no_baselines_a_headline_and_figures_wit
     let headline =
         text.find("While the server was frozen, redis-unix answered again after ").unwrap_or_else(|| panic!("{text}"));
     assert!(headline < text.find("STORE ").unwrap() && text.contains("; no acknowledged write was lost."), "{text}");
-    assert!(text.contains("redis-unix, the server (at 1s freeze 1 for 400ms, 3 trials): dark for "), "{text}");
+    assert!(text.contains("redis-unix, the server (at 1s freeze 1 for 400ms, 3 trials): no answers for "), "{text}");
     let page = std::fs::read_to_string(desk.path().join("out/report.html")).unwrap();
     assert!(page.find("id=\"faults\"").unwrap() < page.find("id=\"ranking\"").unwrap(), "the faults come first");
     let table = std::fs::read_to_string(desk.path().join("out/cells.csv")).unwrap();
