@@ -23,7 +23,11 @@ pub(crate) fn agreement(cells: &[&Cell]) -> Option<String> {
         [(digest, stores)] if stores.len() == 1 => {
             format!("Answer {} on {}, with no other store to compare with", short(digest), stores[0])
         }
-        [(digest, stores)] => format!("Answer {}, equal on {n} of {n} stores", short(digest), n = stores.len()),
+        [(digest, stores)] => format!(
+            "Answer {}, equal on {n} of {n} stores",
+            short(digest),
+            n = words::units::whole(stores.len() as u64)
+        ),
         several => {
             let each: Vec<String> =
                 several.iter().map(|(digest, stores)| format!("{} on {}", short(digest), stores.join(", "))).collect();

@@ -170,7 +170,7 @@ fn legend(comparison: &Comparison, colour: Colour) -> String {
     let family = contrasts.iter().filter(|it| it.metric == contrasts[0].metric).count();
     let corrected = match family {
         1 => String::new(),
-        n => format!(", corrected for {n} comparisons (Holm)"),
+        n => format!(", corrected for {} comparisons (Holm)", words::units::whole(n as u64)),
     };
     let p = format!("p: chance alone would show such a difference this often (Welch's test on logarithms{corrected})");
     let detectable = "smallest detectable: a difference of this size would have been found 9 times in 10";
