@@ -45,7 +45,9 @@ fn scaled(preset: &PresetRecord) -> Option<String> {
     let changes: Vec<String> = preset
         .scaled
         .iter()
-        .map(|scaled| format!("{} {} instead of {}", units::whole(scaled.here), scaled.what, units::whole(scaled.original)))
+        .map(|scaled| {
+            format!("{} {} instead of {}", units::whole(scaled.here), scaled.what, units::whole(scaled.original))
+        })
         .collect();
     (!changes.is_empty()).then(|| format!("Scaled by {}: {}.", preset.scale, changes.join(", ")))
 }

@@ -25,7 +25,7 @@ pub fn key(id: u64) -> [u8; KEY_BYTES] {
 
 /// How an id becomes a key.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Names {
+pub enum KeyNames {
     /// Keys are in the order of their ids.
     #[default]
     InOrder,
@@ -36,13 +36,13 @@ pub enum Names {
 /// Most ids with hashed names.
 pub const MOST_HASHED: u64 = 1 << DIGIT_BITS;
 
-impl Names {
+impl KeyNames {
     /// The key of this id.
     #[inline]
     pub fn key(self, id: u64) -> [u8; KEY_BYTES] {
         match self {
-            Names::InOrder => key(id),
-            Names::Hashed => key(hashed(id)),
+            KeyNames::InOrder => key(id),
+            KeyNames::Hashed => key(hashed(id)),
         }
     }
 }
@@ -91,7 +91,7 @@ pub fn id_of(bytes: &[u8]) -> Option<u64> {
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
-    use super::{MAX_KEYS, MOST_HASHED, Names, id_of, key};
+    use super::{KeyNames, MAX_KEYS, MOST_HASHED, id_of, key};
 
     #[test]
     fn keys_are_hexadecimal_and_give_their_ids_back() {
@@ -118,7 +118,7 @@ mod tests {
     #[test]
     fn hashed_names_are_keys_of_their_own_spread_over_all_that_there_can_be() {
         let ids = (0..20_000).chain([MOST_HASHED / 2, MOST_HASHED - 1]);
-        let mut hashed: Vec<u64> = ids.map(|id| id_of(&Names::Hashed.key(id)).unwrap()).collect();
+        let mut hashed: Vec<u64> = ids.map(|id| id_of(&KeyNames::Hashed.key(id)).unwrap()).collect();
         let in_rising_pairs = hashed.windows(2).filter(|pair| pair[0] < pair[1]).count();
         assert!((9_000..11_000).contains(&in_rising_pairs), "as of random numbers: {in_rising_pairs}");
         let low = hashed.iter().filter(|hash| **hash < MOST_HASHED / 4).count();
@@ -126,7 +126,7 @@ mod tests {
         hashed.sort_unstable();
         hashed.dedup();
         assert_eq!(hashed.len(), 20_002);
-        assert_eq!(Names::InOrder.key(77), key(77));
+        assert_eq!(KeyNames::InOrder.key(77), key(77));
     }
 
     #[test]

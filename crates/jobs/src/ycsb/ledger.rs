@@ -14,7 +14,7 @@ mod in_doubt;
 mod order;
 mod times;
 
-use super::key::Names;
+use super::key::KeyNames;
 use doubt::Doubt;
 use order::{EndedOperation, MAX_VERSION, VERSION_BITS, Writes, is_forth, steps};
 use std::collections::{BTreeSet, HashMap};
@@ -108,7 +108,7 @@ pub enum Age {
 /// All keys.
 pub struct Ledger {
     /// How ids become keys.
-    pub names: Names,
+    pub names: KeyNames,
     /// Keys whose number was known before the run.
     planned: Vec<Entry>,
     /// Keys beyond them, in chunks made when the first of them is inserted.
@@ -138,7 +138,7 @@ impl Ledger {
         let chunks = if inserts.is_none() { room().div_ceil(CHUNK) } else { 0 };
         let stride = if slots <= ROOMY_SLOTS { ROOMY } else { 1 };
         Ledger {
-            names: Names::InOrder,
+            names: KeyNames::InOrder,
             planned: entries(planned as usize),
             more: (0..chunks).map(|_| OnceLock::new()).collect(),
             flights: (0..slots as usize * stride).map(|_| AtomicU64::new(0)).collect(),
@@ -153,7 +153,7 @@ impl Ledger {
     }
 
     /// The same, of keys with these names.
-    pub fn named(self, names: Names) -> Ledger {
+    pub fn named(self, names: KeyNames) -> Ledger {
         Ledger { names, ..self }
     }
 

@@ -2,7 +2,7 @@
 
 use super::chooser::Chooser;
 use super::judge;
-use super::key::{KEY_BYTES, Names};
+use super::key::{KEY_BYTES, KeyNames};
 use super::ledger::{Sight, Write};
 use super::trial::YcsbTrial;
 use super::workload::{Kind, Mix, Workload};
@@ -26,7 +26,7 @@ pub struct Run<'a> {
     draws_ahead: bool,
     /// Copies of what every operation needs, so that it is at hand.
     mix: Mix,
-    names: Names,
+    names: KeyNames,
     records: u64,
     stride: u64,
     key: [u8; KEY_BYTES],

@@ -1,6 +1,6 @@
 //! What a run does: proportions, distribution, sizes; from the letters A to F, and settings over them.
 
-use super::key::{MAX_KEYS, MOST_HASHED, Names};
+use super::key::{KeyNames, MAX_KEYS, MOST_HASHED};
 use super::value::MIN_BYTES;
 use data::splitmix::mix;
 use job::{JobError, ParamInfo, Params};
@@ -196,10 +196,10 @@ pub enum LoadOrder {
 
 impl LoadOrder {
     /// How ids become keys.
-    pub fn names(self) -> Names {
+    pub fn names(self) -> KeyNames {
         match self {
-            LoadOrder::Rising | LoadOrder::Scattered => Names::InOrder,
-            LoadOrder::Hashed => Names::Hashed,
+            LoadOrder::Rising | LoadOrder::Scattered => KeyNames::InOrder,
+            LoadOrder::Hashed => KeyNames::Hashed,
         }
     }
 }
