@@ -7,7 +7,7 @@ use crate::events;
 use crate::findings;
 use crate::footnotes::{self, Emulations};
 use crate::headings;
-use crate::layout::{Colour, Column, Row, Side, Style, Table, paragraph};
+use crate::layout::{Colour, Column, Row, Side, Style, Table, entry, paragraph};
 use crate::originals;
 use crate::phases;
 use crate::reasons;
@@ -155,14 +155,11 @@ pub fn study_table(study: &Study, colour: Colour) -> String {
     if let [first, more @ ..] = table.left_out().as_slice() {
         legend.retain(|(word, _)| word != first && !more.contains(word));
         let names = [more, &[*first]].concat().join(" and ");
-        legend.push(("", format!("{names}: only where there is room; study.json and report.html have them")));
+        legend.push(("left out", format!("{names}, for which there is no room; study.json and report.html have them")));
     }
     text += if legend.is_empty() { "" } else { "\n" };
     for (word, meaning) in legend {
-        text += &match word {
-            "" => paragraph(&meaning, 11, 11, Style::Dim, colour),
-            _ => paragraph(&format!("{word:10}{meaning}"), 1, 11, Style::Dim, colour),
-        };
+        text += &entry(word, &meaning, colour);
     }
     text
 }
@@ -345,6 +342,9 @@ fn legend<'a>(study: &Study, groups: impl Iterator<Item = &'a Group<'a>>) -> Vec
     let time = if ranked_by(Metric::OpsPerS) { "time per operation" } else { "time" };
     legend.push(("vs null", format!("{time} as a multiple of that of null")));
     legend.push(("vs ram", format!("{time} as a multiple of that of ram, a map in memory")));
+    if study.cells.iter().any(words::outages::was_done) {
+        legend.push(("^", "under a curve: here a node was made to fail, or started again".into()));
+    }
     if let Some(tied) = groups.flat_map(|group| &group.cells).find_map(|ranked| match ranked.rank {
         Rank::Tied(at) => Some(at),
         _ => None,

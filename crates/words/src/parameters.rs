@@ -4,9 +4,12 @@ use crate::units::whole;
 use analysis::common_parameters;
 use study::Study;
 
-/// Parameters that say nothing at this value: their job, name and value.
-pub const SILENT: [(&str, &str, &str); 4] =
-    [("ycsb", "load", "rising"), ("ycsb", "most_operations", "0"), ("ycsb", "scan_min", "1"), ("ycsb", "seconds", "0")];
+/// Parameters of jobs that say nothing at this value: their job, name and value.
+pub const SILENT: [(&str, &str, &str); 3] =
+    [("ycsb", "load", "rising"), ("ycsb", "most_operations", "0"), ("ycsb", "scan_min", "1")];
+
+/// What any job has that can run by time, and does not.
+const BY_WORK: (&str, &str) = ("seconds", "0");
 
 /// From here on a count has separators.
 const LONG: u64 = 10_000;
@@ -31,7 +34,7 @@ fn says_nothing(study: &Study, name: &str, value: &str) -> bool {
         cell.params.get(name).is_none_or(|value| silent.contains(&value.as_str()))
     };
     match name {
-        _ if of_all(&|cell| is_silent(&cell.job)) => true,
+        _ if (name, value) == BY_WORK || of_all(&|cell| is_silent(&cell.job)) => true,
         // By the clock there is another end.
         "operations" => of_all(&|cell| cell.job == "ycsb" && !is(cell, "seconds", &["0"])),
         // Only workload E has scans of its own.
@@ -87,7 +90,7 @@ mod tests {
         assert_eq!(other("seconds", "3"), ["records=10,000", "seconds=3", "workload=A"], "it ends by the clock");
         assert!(other("workload", "E").contains(&"scan_max=100".to_owned()), "it has scans");
         assert!(other("load", "scattered").contains(&"load=scattered".to_owned()));
-        assert_eq!(shared_parameters(&study("mine.lua", &[("load", "rising"), ("seconds", "0")])).len(), 2);
+        assert_eq!(shared_parameters(&study("mine.lua", &[("load", "rising"), ("seconds", "0")])), ["load=rising"]);
     }
 
     #[test]
