@@ -171,7 +171,11 @@ impl Cell {
 
     /// The last of the layers of cost a baseline has; `None` of other cells. Earlier builds did not record it.
     pub fn layer(&self) -> Option<BudgetLayer> {
-        self.layer.or_else(|| archived::layer_and_transport(self).0)
+        // Asked of every cell again and again, and only of a baseline there is anything to read.
+        match self.baseline {
+            true => self.layer.or_else(|| archived::layer_and_transport(self).0),
+            false => self.layer,
+        }
     }
 
     /// How its server is reached on this machine; `None` of a library, and when the server is elsewhere. Earlier builds did not

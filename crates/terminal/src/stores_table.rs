@@ -232,7 +232,8 @@ fn notes(store: &StoreRow, known: &[&str], colour: Colour) -> String {
         note(format!("durability: {}", levels.join("; ")));
     }
     if !store.durability_settings.is_empty() {
-        note(format!("as its settings have it: {}", store.durability_settings.join("; ")));
+        let said: Vec<String> = store.durability_settings.iter().map(|it| it.replacen(": ", " is ", 1)).collect();
+        note(format!("in its own settings {}", said.join("; ")));
     }
     for (option, meaning) in store.options.iter().zip(&store.options_mean) {
         note(format!("{option}: {meaning}"));

@@ -25,7 +25,8 @@ pub fn unseen(group: &Group<'_>) -> Option<String> {
     if group.cells.iter().any(|ranked| ranked.rank == Rank::TooMany) {
         let cells: Vec<&Cell> = listed().collect();
         return Some(format!(
-            "No order: of more than {MOST_RANKED} stores none is proved, and here are {}; they are listed by their medians.{} kvtrial compare              of two of them says how they differ.",
+            "No order: of more than {MOST_RANKED} stores none is proved, and here are {}; they are listed by their medians.{} kvtrial compare of two of \
+             them says how they differ.",
             whole(cells.len() as u64),
             by_medians(group, &cells)
         ));

@@ -51,7 +51,7 @@ fn fans_as_a_script_has_the_preset_of_the_job_and_its_digest() {
     let file = example(&desk, "fans");
     let ran = desk.run(&format!("{file} {preset} -s lmdb"));
     assert_eq!(ran.status, 0, "{}", ran.said());
-    assert!(ran.stderr.contains("500 profiles instead of 10000"), "{}", ran.said());
+    assert!(ran.stderr.contains("500 profiles instead of 10,000"), "{}", ran.said());
     let record = &ran.study.as_ref().unwrap()["preset"];
     assert_eq!((&record["name"], &record["originals"][0]["value"]), (&"2009".into(), &5.0.into()));
     let job = Desk::new().run(&format!("fans {preset} -s lmdb"));

@@ -66,11 +66,11 @@ fn a_level_of_durability_is_said_in_the_words_of_the_store_s_own_settings() {
     };
     let redis = said("redis");
     assert!(
-        redis.contains("second: appendonly yes, appendfsync everysec; commit: appendonly yes, appendfsync always"),
+        redis.contains("second is appendonly yes, appendfsync everysec; commit is appendonly yes, appendfsync always"),
         "{redis}"
     );
-    assert!(said("sqlite").contains("commit: synchronous FULL"));
-    assert!(!said("lmdb").contains("as its settings have it"));
+    assert!(said("sqlite").contains("commit is synchronous FULL"));
+    assert!(!said("lmdb").contains("in its own settings"));
     let listed: Value = serde_json::from_str(&Desk::new().kvtrial("stores redis --json").stdout).unwrap();
     assert_eq!(listed[0]["durability_settings"][2], "second: appendonly yes, appendfsync everysec");
 }

@@ -136,7 +136,7 @@ fn work_this_job_does_not_do_is_refused_by_line_and_name() {
 
 #[test]
 fn no_word_of_a_file_that_is_none_is_shown() {
-    let users = "root:x:0:0:root:/root:/bin/sh\nalice:x:1000:1000::/home/alice:/bin/bash\nworkload:x:1001:1001:::\n";
+    let users = "root:x:0:0:root:/root:/bin/sh\nalice:x:1000:1000::/home/alice:/bin/bash\n";
     for more in ["", "recordcount=9\n", "table:x:1002:1002:::\n", "operationcount=9\nfieldcount=1\nrecordcount=5\n"] {
         let shown = match parse(&format!("{more}{users}{users}")) {
             Ok(plan) => plan.notes.join("\n"),
