@@ -21,6 +21,6 @@ pub use findings::Findings;
 pub use judge::{Remains, judge};
 pub use ledger::{AckLedger, Page, SentWrite, WriteKind, now_ns};
 pub use promise::{promise, ruled_out};
-pub use reader::{clear, read, unused};
+pub use reader::{clear, left_over, read};
 pub use stream::{PREFIX, WriteSet};
 pub use writer::{Endurance, write};

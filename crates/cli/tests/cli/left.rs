@@ -303,7 +303,11 @@ fn what_was_inserted_for_as_long_as_there_was_time_is_found_and_deleted_to_the_l
     assert_eq!(users.keys(), keys + 2);
     let cleared = desk.kvtrial(&format!("clear out -s {url}"));
     assert_eq!(cleared.status, 0, "{}", cleared.said());
-    assert!(cleared.stdout.contains(&format!(": {keys} keys of this run deleted")), "{}", cleared.said());
+    assert!(
+        cleared.stdout.contains(&format!(": {} keys of this run deleted", study::whole(keys))),
+        "{}",
+        cleared.said()
+    );
     assert_eq!(users.keys(), 2);
 
     // Cut short, what is left is not known to the key, and is deleted all the same; and found by a run that has not left it.

@@ -27,9 +27,10 @@ pub(crate) fn carry_out(
     let is_users = task.spec.target != Target::Private;
     match task.turn {
         CrashTurn::Write { endurance, upkeep } => {
-            if is_users {
-                crash::unused(store, &ledger, task.set(), task.deadline)
-                    .map_err(|error| Refusal::Store(format!("{error}{}", deletion(&task.spec))))?;
+            if is_users
+                && let Some(left) = crash::left_over(store, &ledger, task.set(), task.deadline).map_err(refused)?
+            {
+                return Err(Refusal::Unsuited(format!("{left}{}", deletion(&task.spec))));
             }
             write(store, task, &ledger, endurance, upkeep, bench.stop).map_err(refused)
         }
