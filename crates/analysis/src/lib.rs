@@ -54,8 +54,10 @@ pub use faults::{LOOK_S, TOGETHER_S, fault_figures};
 pub use gate::{Fails, GATE_LEVEL, Gate, GateError, Judgement, Noisy, Ruling, Threshold, judge, judge_cells};
 pub use growth::growth_facts;
 pub use metric::{Better, Metric, Unit, quantity, records_per_operation};
-pub use pairing::{Matched, SelectError, by_parameters, cell_name, metrics_of, same_cells, select, within};
-pub use ranking::{Group, Part, Precision, Rank, RankedCell, Replication, common_parameters, groups, parts, ranking};
+pub use pairing::{CellNames, Matched, SelectError, by_parameters, cell_name, metrics_of, same_cells, select, within};
+pub use ranking::{
+    Group, MOST_RANKED, Part, Precision, Rank, RankedCell, Replication, common_parameters, groups, parts, ranking,
+};
 pub use separation::{Shown, separate};
 pub use stalls::stalls;
 pub use summary::{median_trial, settle_unrun, summarise};

@@ -57,12 +57,30 @@ pub fn within(study: &Study, across: Across) -> Vec<(&Cell, &Cell)> {
     pairs
 }
 
-/// A cell in words: its store, and the parameters that vary in its study, `redis clients=16`.
+/// A cell in words: its store, and the parameters that vary in its study, `redis clients=16`. Of many cells: [`CellNames`].
 pub fn cell_name(study: &Study, cell: &Cell) -> String {
-    let label = label(cell, &varied(study));
-    let several_jobs = study.cells.iter().any(|other| other.job != cell.job);
-    let job = if several_jobs { format!("{} on ", cell.job) } else { String::new() };
-    if label.is_empty() { format!("{job}{}", cell.store) } else { format!("{job}{} {label}", cell.store) }
+    CellNames::of(study).of_cell(cell)
+}
+
+/// What tells the cells of a study apart, looked for once.
+pub struct CellNames {
+    varied: Vec<String>,
+    several_jobs: bool,
+}
+
+impl CellNames {
+    /// Of this study.
+    pub fn of(study: &Study) -> CellNames {
+        let several_jobs = study.cells.first().is_some_and(|first| study.cells.iter().any(|it| it.job != first.job));
+        CellNames { varied: varied(study), several_jobs }
+    }
+
+    /// The same as [`cell_name`].
+    pub fn of_cell(&self, cell: &Cell) -> String {
+        let label = label(cell, &self.varied);
+        let job = if self.several_jobs { format!("{} on ", cell.job) } else { String::new() };
+        if label.is_empty() { format!("{job}{}", cell.store) } else { format!("{job}{} {label}", cell.store) }
+    }
 }
 
 /// Names of the parameters that differ between cells.

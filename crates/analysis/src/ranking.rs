@@ -5,6 +5,10 @@ use crate::{Better, Metric};
 use std::collections::{HashMap, HashSet};
 use study::{Cell, Class, Durability, Study};
 
+/// Most cells that are put in an order. Of more every pair would have to be judged, and each pair makes the proof of all others harder:
+/// of two thousand cells there are two million pairs.
+pub const MOST_RANKED: usize = 200;
+
 /// Cells that had the same parameters.
 #[derive(Clone, Debug)]
 pub struct Part<'a> {
@@ -88,6 +92,8 @@ pub enum Rank {
     Tied(usize),
     /// It has figures, but the cells of its group have too few trials for any order ([`stats::FEWEST_TRIALS`]).
     TooFew,
+    /// It has figures, but there are more cells in its group than are put in an order ([`MOST_RANKED`]).
+    TooMany,
     /// It has figures, and nothing to be ranked with.
     Alone,
     /// Void, without a figure, or a baseline: not ranked.
@@ -100,7 +106,7 @@ impl Rank {
         match self {
             Rank::At(place) => place.to_string(),
             Rank::Tied(place) => format!("{place}="),
-            Rank::TooFew | Rank::Alone | Rank::Unranked => String::new(),
+            Rank::TooFew | Rank::TooMany | Rank::Alone | Rank::Unranked => String::new(),
         }
     }
 
@@ -231,9 +237,14 @@ impl<'a> Listed<'a> {
         self.class == Some(Class::Baseline)
     }
 
+    /// Whether there are more cells than are put in an order.
+    fn is_too_many(&self) -> bool {
+        self.ranked.len() > MOST_RANKED
+    }
+
     /// Every two cells that are ranked against each other, the better one first.
     fn pairs(&self) -> impl Iterator<Item = (&'a Cell, &'a Cell)> {
-        let ranked = if self.is_baseline() { &[][..] } else { self.ranked.as_slice() };
+        let ranked = if self.is_baseline() || self.is_too_many() { &[][..] } else { self.ranked.as_slice() };
         ranked
             .iter()
             .enumerate()
@@ -261,6 +272,7 @@ impl<'a> Listed<'a> {
         match n {
             _ if self.is_baseline() => return vec![Rank::Unranked; n],
             1 => return vec![Rank::Alone],
+            _ if self.is_too_many() => return vec![Rank::TooMany; n],
             _ if self.ranked.iter().filter(enough).count() < 2 => return vec![Rank::TooFew; n],
             _ => {}
         }
@@ -310,5 +322,45 @@ impl Order {
     /// Whether the first is shown to be better than the second.
     fn is_shown(&self, better: &Cell, worse: &Cell) -> bool {
         self.0.contains(&(std::ptr::from_ref(better), std::ptr::from_ref(worse)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Kinds, MOST_RANKED, Rank, groups, listed};
+    use study::{Cell, Class, TrialRecord};
+
+    fn cells(count: usize) -> Vec<Cell> {
+        let trial = |makespan_s: f64| TrialRecord { makespan_s, operations: 100, ..TrialRecord::default() };
+        let cell = |at: usize| {
+            let typical_s = 1.0 + at as f64;
+            let mut cell = Cell {
+                store: format!("redis://h{at}"),
+                class: Class::Network,
+                trials: [0.99, 1.0, 1.01].map(|share| trial(typical_s * share)).into(),
+                ..Cell::default()
+            };
+            crate::summarise(&mut cell);
+            cell
+        };
+        (0..count).map(cell).collect()
+    }
+
+    #[test]
+    fn the_pairs_that_are_judged_do_not_grow_with_the_square_of_the_cells_of_a_study() {
+        for (count, judged) in [(2, 1), (MOST_RANKED, MOST_RANKED * (MOST_RANKED - 1) / 2), (2_000, 0)] {
+            let cells = cells(count);
+            let all: Vec<&Cell> = cells.iter().collect();
+            let pairs: usize = listed(&all, Kinds::Apart).iter().map(|list| list.pairs().count()).sum();
+            assert_eq!(pairs, judged, "{count} cells");
+        }
+    }
+
+    #[test]
+    fn more_cells_than_are_ordered_are_listed_by_their_medians_and_have_no_place() {
+        let cells = cells(MOST_RANKED + 1);
+        let listed = groups(&cells.iter().rev().collect::<Vec<_>>()).remove(0).cells;
+        assert!(listed.iter().all(|ranked| ranked.rank == Rank::TooMany && ranked.rank.is_listed()));
+        assert!(listed.iter().map(|ranked| &ranked.cell.store).eq(cells.iter().map(|cell| &cell.store)));
     }
 }

@@ -280,7 +280,7 @@ fn describe(path: &Path) -> String {
     match read_study(path) {
         Ok(study) => {
             let trials: usize = study.cells.iter().map(|cell| cell.trials.len()).sum();
-            format!("begun {}, {trials} trials recorded", study.started_at)
+            format!("begun {}, {} trials recorded", study.started_at, study::whole(trials as u64))
         }
         Err(_) => "which cannot be read".into(),
     }

@@ -152,7 +152,10 @@ impl CheckReport {
             CheckFinding::NothingChecked => "nothing could be checked",
         };
         let (passed, failed, skipped) = (self.count(is_passed), self.count(is_failed), self.count(is_skipped));
-        let counts = format!("{passed} passed, {failed} failed, {skipped} skipped; {} operations", self.operations);
+        let counts = format!(
+            "{passed} passed, {failed} failed, {skipped} skipped; {} operations",
+            study::whole(self.operations)
+        );
         wrap(f, "", &format!("{words}: {counts}"))
     }
 }

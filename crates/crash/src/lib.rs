@@ -21,6 +21,6 @@ pub use audit::{Remains, audit};
 pub use findings::Findings;
 pub use ledger::{AckLedger, Page, SentWrite, WriteKind, now_ns};
 pub use promise::{promise, ruled_out};
-pub use reader::{clear, read, unused};
-pub use stream::WriteSet;
+pub use reader::{clear, left_over, read};
+pub use stream::{PREFIX, WriteSet};
 pub use writer::{Endurance, write};

@@ -3,7 +3,7 @@
 use crate::audit::{Remains, audit};
 use crate::findings::Findings;
 use crate::ledger::AckLedger;
-use crate::stream::{WriteSet, key};
+use crate::stream::{PREFIX, WriteSet, key};
 use crate::value::labels;
 use std::time::Duration;
 use store::{BlockingClient, Operation, OwnedReply, Store, StoreError};
@@ -50,23 +50,29 @@ pub fn read(
     Ok(findings.done())
 }
 
-/// Looks whether a store of the user's holds a key of this set, as one from an earlier crash.
+/// What an earlier crash has left of this set in a store of the user's, in words.
 ///
 /// # Errors
-/// It does, or cannot be asked.
-pub fn unused(store: &dyn Store, ledger: &AckLedger, set: WriteSet, deadline: Duration) -> Result<(), StoreError> {
-    let mut client = BlockingClient::open(store, 1, deadline)?;
+/// It cannot be asked.
+pub fn left_over(
+    store: &dyn Store,
+    ledger: &AckLedger,
+    set: WriteSet,
+    deadline: Duration,
+) -> Result<Option<String>, StoreError> {
+    let mut client = BlockingClient::open(store, PIPELINE, deadline)?;
     for number in 0..ledger.clients() {
-        let key = key(set.number, number, 0);
-        if client.execute(&Operation::Get { key: &key })? != OwnedReply::Missing {
-            return Err(StoreError::Session(format!(
-                "it holds the key {}, which a 'kvtrial crash' that was cut short has left there; delete all keys that begin with \
-                 kvtrial-crash: (of a Redis: redis-cli --scan --pattern 'kvtrial-crash:*' | xargs redis-cli unlink)",
-                String::from_utf8_lossy(&key)
+        // Clients delete some of their keys again.
+        let keys: Vec<_> = (0..PIPELINE).map(|it| key(set.number, number, it)).collect();
+        let replies = client.pipelined(&keys.iter().map(|key| Operation::Get { key }).collect::<Vec<_>>())?;
+        if let Some((key, _)) = keys.iter().zip(replies).find(|(_, reply)| *reply != OwnedReply::Missing) {
+            return Ok(Some(format!(
+                "it holds the key {}, which a 'kvtrial crash' that was cut short has left there; delete all keys that begin with {PREFIX}",
+                String::from_utf8_lossy(key)
             )));
         }
     }
-    Ok(())
+    Ok(None)
 }
 
 /// Deletes every key that was written to a store of the user's.

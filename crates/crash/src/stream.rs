@@ -49,6 +49,9 @@ impl Stream {
     }
 }
 
+/// What every key begins with.
+pub const PREFIX: &str = "kvtrial-crash:";
+
 /// Bytes of every key.
 pub(crate) const KEY_BYTES: usize = 31;
 

@@ -194,7 +194,7 @@ impl Job for Grow {
         let sample = (self.verify == Verify::Sample)
             .then(|| "verify=sample reads back one item in 100: there is no digest of all items.".to_owned());
         let left = self.items.file().filter(|file| file.items > self.items.len()).map(|file| {
-            let (some, all) = (self.items.len(), file.items);
+            let (some, all) = (study::whole(self.items.len()), study::whole(file.items));
             format!("{some} of the {all} items of {} are stored; --set items=file stores each of them.", file.name)
         });
         sample.into_iter().chain(left).collect()

@@ -5,7 +5,7 @@
 //! is verified; a ledger of versions finds lost and stale updates with any number of clients; the Zipf law is the
 //! true one over the keys that exist; the final state is read back in full.
 //!
-//! The answer is the list of keys with `valid` behind each (`missing or wrong` otherwise). Which keys are inserted
+//! The answer is the list of keys, by their numbers, with `valid` behind each (`missing or wrong` otherwise). Which keys are inserted
 //! follows from seed and number of operations, so its digest is equal on every store and with any number of clients,
 //! and known before the run. A run by `seconds` inserts as many keys as there is time for, which is another number in
 //! each trial: of those the answer lists only what is `missing or wrong`, and the digest is equal and known all the same.
@@ -118,7 +118,9 @@ impl Job for Ycsb {
         if self.workload.value_bytes > store.max_value_bytes {
             return Err(JobError(format!(
                 "value={}: this store takes at most {} bytes; set value={} or less",
-                self.workload.value_bytes, store.max_value_bytes, store.max_value_bytes
+                self.workload.value_bytes,
+                study::whole(store.max_value_bytes as u64),
+                store.max_value_bytes
             )));
         }
         Ok(Vec::new())

@@ -266,6 +266,9 @@ fn connect(spec: &Spec, endpoints: &[Endpoint]) -> Result<Box<dyn Store>, StoreE
             problem: format!("{option}= is for a private cluster; leave it out for yours"),
         });
     }
+    if let Some(name) = endpoints.iter().find_map(|endpoint| endpoint.database.as_ref()).filter(|name| *name != "0") {
+        return Err(StoreError::Session(format!("a cluster has only database 0; leave '/{name}' out of the address")));
+    }
     let table = census::whole_table(endpoints, Instant::now() + TAKEOVER)?;
     let mut nodes = endpoints.to_vec();
     nodes.extend(table.nodes().iter().filter(|node| !endpoints.contains(node)).cloned());

@@ -5,6 +5,7 @@ use crate::identity::{label, study_label};
 use crate::view::Grouped;
 use analysis::{Group, Metric, Rank};
 use study::{Cell, Class, Status, Study};
+use words::units::whole;
 use words::verdict::{best, listed, ratio};
 
 /// The headline and what else is to be said, most important first.
@@ -50,7 +51,11 @@ fn no_result(study: &Study) -> String {
             "Only baselines were measured: there is no store to rank.".into()
         }
         0 => "No result: no store of this study has been measured yet.".into(),
-        n => format!("No result that can be trusted: {n} of {} cells are void.", study.cells.len()),
+        n => format!(
+            "No result that can be trusted: {} of {} cells are void.",
+            whole(n as u64),
+            whole(study.cells.len() as u64)
+        ),
     }
 }
 
@@ -73,8 +78,15 @@ fn group_sentences(group: &Group<'_>) -> Vec<String> {
     let leaders: Vec<&Cell> =
         group.cells.iter().filter(|ranked| ranked.rank.leads()).map(|ranked| ranked.cell).collect();
     let (first, second) = (cells[0], cells[1]);
-    let of = format!("{} {}", cells.len(), words::group_noun(group));
+    let of = format!("{} {}", whole(cells.len() as u64), words::group_noun(group));
     let mut sentences = match leaders.as_slice() {
+        [] if cells.len() > analysis::MOST_RANKED => {
+            let most = analysis::MOST_RANKED;
+            vec![format!(
+                "No order is shown of {of}: of more than {most} none is proved. Listed by median: {}.",
+                medians(group, &cells)
+            )]
+        }
         [] => {
             let least = cells.iter().map(|cell| group.metric.samples(cell).len()).min().unwrap_or_default();
             let trials = if least == 1 { "1 trial".into() } else { format!("{least} trials") };
@@ -150,7 +162,8 @@ fn medians(group: &Group<'_>, cells: &[&Cell]) -> String {
         Some(format!("{} {}", label(cell), figures::value(figure.value, group.metric.unit())))
     };
     let shown: Vec<String> = cells.iter().take(MOST).filter_map(figure).collect();
-    let more = if cells.len() > MOST { format!(" and {} more", cells.len() - MOST) } else { String::new() };
+    let more =
+        if cells.len() > MOST { format!(" and {} more", whole((cells.len() - MOST) as u64)) } else { String::new() };
     shown.join(", ") + &more
 }
 

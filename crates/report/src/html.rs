@@ -139,7 +139,9 @@ fn opening(report: &Report<'_>, title: &str) -> Markup {
     let headline = &report.headline;
     let study = &*report.study;
     let counted = study.cells.iter().map(|cell| cell.counted().count()).max().unwrap_or_default();
-    let several = |n: usize, what: &str| if n == 1 { format!("1 {what}") } else { format!("{n} {what}s") };
+    let several = |n: usize, what: &str| {
+        if n == 1 { format!("1 {what}") } else { format!("{} {what}s", words::units::whole(n as u64)) }
+    };
     let mut facts = Vec::new();
     if let Some(crash) = &study.crash {
         let each = words::crashes::cuts(crash.means, crash.cuts as usize);
@@ -153,7 +155,7 @@ fn opening(report: &Report<'_>, title: &str) -> Markup {
         facts.push(several(study.cells.len(), "cell"));
         facts.push(format!("{} per cell at most", several(counted, "counted trial")));
     }
-    facts.extend(analysis::common_parameters(study));
+    facts.extend(words::parameters::shared_parameters(study));
     html! {
         header {
             h1 { (title) }

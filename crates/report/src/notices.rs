@@ -48,7 +48,11 @@ pub(crate) fn notices(report: &Report<'_>) -> Vec<Notice> {
         let kinds: BTreeSet<_> = unrun.iter().flat_map(|cell| &cell.verdict.reasons).map(|it| it.kind.name()).collect();
         let kinds: Vec<String> = kinds.iter().map(|kind| kind.replace('_', " ")).collect();
         let why = if kinds.is_empty() { String::new() } else { format!(" ({})", kinds.join(", ")) };
-        let was = if unrun.len() == 1 { "1 cell was".into() } else { format!("{} cells were", unrun.len()) };
+        let was = if unrun.len() == 1 {
+            "1 cell was".into()
+        } else {
+            format!("{} cells were", words::units::whole(unrun.len() as u64))
+        };
         add(Severity::Warning, format!("{was} not run, so nothing is known about them{why}: {}.", names(&unrun)));
     }
     let failed = study.selftest.as_ref().map_or(0, |selftest| selftest.proofs.len() - selftest.holding());
@@ -66,7 +70,10 @@ pub(crate) fn notices(report: &Report<'_>) -> Vec<Notice> {
     if missing > 0 && report.named.len() == 1 {
         add(
             Severity::Warning,
-            format!("Unfinished: {missing} trials are missing. kvtrial run … --resume continues it."),
+            format!(
+                "Unfinished: {} trials are missing. kvtrial run … --resume continues it.",
+                words::units::whole(missing as u64)
+            ),
         );
     }
     if let Some(crash) = &study.crash {
@@ -95,7 +102,7 @@ pub(crate) fn notices(report: &Report<'_>) -> Vec<Notice> {
 }
 
 fn cells(n: usize) -> String {
-    if n == 1 { "1 cell is".into() } else { format!("{n} cells are") }
+    if n == 1 { "1 cell is".into() } else { format!("{} cells are", words::units::whole(n as u64)) }
 }
 
 fn names(cells: &[&Cell]) -> String {

@@ -20,7 +20,8 @@ pub enum RunError {
     },
     /// The user's store holds keys the job would overwrite.
     #[error(
-        "{store} already holds {count} of the job's keys ({example}). Use an empty database, or --overwrite to delete those keys first"
+        "{store} already holds {} of the job's keys ({example}). Use an empty database, or --overwrite to delete those keys first",
+        study::whole(*count)
     )]
     ForeignData {
         /// The store's spec.

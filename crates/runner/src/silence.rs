@@ -78,17 +78,24 @@ impl Silence {
         let whole = self.whole + self.deadline + MARGIN;
         match of {
             Activity::Operations(done) => (silent > self.at_operations + MARGIN).then(|| {
-                format!("after {done} operations one was begun that did not return for {silent_s:.1} s; its process was ended")
+                format!(
+                    "after {} operations one was begun that did not return for {silent_s:.1} s; its process was ended",
+                    study::whole(*done)
+                )
             }),
             Activity::Counting => {
                 let work = self.first.map_or(Duration::ZERO, |first| at.saturating_duration_since(first));
                 (silent > whole.max(work)).then(|| {
-                    format!("the store did not say within {silent_s:.0} s how many keys it holds; its process was ended")
+                    format!(
+                        "the store did not say within {silent_s:.0} s how many keys it holds; its process was ended"
+                    )
                 })
             }
             Activity::Other => (silent > whole).then(|| {
                 let times = self.whole.as_secs_f64() / self.deadline.as_secs_f64();
-                format!("the store did not return for {silent_s:.0} s, {times:.0} times --deadline; its process was ended")
+                format!(
+                    "the store did not return for {silent_s:.0} s, {times:.0} times --deadline; its process was ended"
+                )
             }),
         }
     }

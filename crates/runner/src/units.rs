@@ -23,10 +23,7 @@ fn grouped(number: f64) -> String {
     if number < 10.0 && number.fract() != 0.0 {
         return format!("{number:.2}");
     }
-    let digits = format!("{number:.0}");
-    let groups: Vec<&str> =
-        digits.as_bytes().rchunks(3).rev().filter_map(|group| std::str::from_utf8(group).ok()).collect();
-    groups.join(",")
+    study::whole(number.round() as u64)
 }
 
 #[cfg(test)]

@@ -210,7 +210,11 @@ impl Variation {
         let wanted = sample.map_or(of, |sample| u64::from(sample).min(of));
         if wanted > MOST_CELLS as u64 {
             let keys: Vec<&str> = axes.iter().map(|axis| axis.key.as_str()).collect();
-            let problem = format!("{wanted} combinations are more than {MOST_CELLS}; use --sample N for N of them");
+            let problem = format!(
+                "{} combinations are more than {}; use --sample N for N of them",
+                study::whole(wanted),
+                study::whole(MOST_CELLS as u64)
+            );
             return Err(wrong(keys.join(", "), problem));
         }
         let mut drawn: BTreeSet<u64> = BTreeSet::new();
@@ -259,7 +263,14 @@ impl Variation {
         }
         match cells.len() {
             0..=MOST_CELLS => Ok(cells),
-            more => Err(wrong("", format!("{more} cells are more than {MOST_CELLS}; use --sample N or fewer stores"))),
+            more => Err(wrong(
+                "",
+                format!(
+                    "{} cells are more than {}; use --sample N or fewer stores",
+                    study::whole(more as u64),
+                    study::whole(MOST_CELLS as u64)
+                ),
+            )),
         }
     }
 

@@ -1,9 +1,12 @@
 //! Every store kvtrial measures. Their adapters live in three crates, by the way a store is reached: `embedded` calls libraries,
 //! `protocols` speaks the server's own protocol, `drivers` uses an asynchronous driver or HTTP.
 
+mod settings;
+
 use store::{Bundle, StoreInfo};
 
 pub use protocols::echo_served_by;
+pub use settings::setting_of;
 
 /// Returns every store of every adapter, in the order `kvtrial stores` shows them within each class.
 pub fn all() -> impl Iterator<Item = &'static StoreInfo> {

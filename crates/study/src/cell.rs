@@ -171,7 +171,11 @@ impl Cell {
 
     /// Returns the last of the layers of cost a baseline has; `None` of other cells. Earlier builds did not record it.
     pub fn layer(&self) -> Option<BudgetLayer> {
-        self.layer.or_else(|| archived::layer_and_transport(self).0)
+        // Asked of every cell again and again, and only of a baseline there is anything to read.
+        match self.baseline {
+            true => self.layer.or_else(|| archived::layer_and_transport(self).0),
+            false => self.layer,
+        }
     }
 
     /// Returns how the cell's server is reached on this machine; `None` for a library, and when the server is elsewhere. Studies of

@@ -38,6 +38,7 @@ mod trial;
 mod varied;
 mod verdict;
 mod visible;
+mod whole;
 
 pub use account::WriteAccount;
 pub use answer::Answer;
@@ -77,3 +78,4 @@ pub use trial::{FailedCounts, PhaseRecord, ReadBackFigures, SeriesPoint, ServerU
 pub use varied::{Sampled, TrialOrder, Varied};
 pub use verdict::{Reason, ReasonKind, Status, Verdict, cut};
 pub use visible::{is_hidden, visible};
+pub use whole::whole;

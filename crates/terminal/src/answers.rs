@@ -19,11 +19,15 @@ pub(crate) fn agreement(cells: &[&Cell]) -> Option<String> {
     let silent: Vec<&Cell> = whole.iter().copied().filter(|cell| cell.answer.digest.is_empty()).collect();
     let mut text = match digests.as_slice() {
         [] if partial.is_empty() => return None,
-        [] => "No answers to compare".into(),
+        [] => "No answers are compared".into(),
         [(digest, stores)] if stores.len() == 1 => {
             format!("Answer {} on {}, with no other store to compare with", short(digest), stores[0])
         }
-        [(digest, stores)] => format!("Answer {}, equal on {n} of {n} stores", short(digest), n = stores.len()),
+        [(digest, stores)] => format!(
+            "Answer {}, equal on {n} of {n} stores",
+            short(digest),
+            n = words::units::whole(stores.len() as u64)
+        ),
         several => {
             let each: Vec<String> =
                 several.iter().map(|(digest, stores)| format!("{} on {}", short(digest), stores.join(", "))).collect();
@@ -35,7 +39,8 @@ pub(crate) fn agreement(cells: &[&Cell]) -> Option<String> {
     let (estimated, failed): (Vec<&Cell>, Vec<&Cell>) = failed.into_iter().partition(estimates);
     let names = |cells: &[&Cell]| cells.iter().map(|cell| cell.store.as_str()).collect::<Vec<_>>().join(", ");
     if !partial.is_empty() {
-        text += &format!("; not comparable, as operations failed: {}", names(&partial));
+        let which = if digests.is_empty() { "," } else { "; not comparable," };
+        text += &format!("{which} as operations failed: {}", names(&partial));
     }
     if !estimated.is_empty() {
         text += &format!("; estimates from {}", names(&estimated));

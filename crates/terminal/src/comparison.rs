@@ -170,12 +170,13 @@ fn legend(comparison: &Comparison, colour: Colour) -> String {
     let family = contrasts.iter().filter(|it| it.metric == contrasts[0].metric).count();
     let corrected = match family {
         1 => String::new(),
-        n => format!(", corrected for {n} comparisons (Holm)"),
+        n => format!(", corrected for {} comparisons (Holm)", words::units::whole(n as u64)),
     };
     let p = format!("p: chance alone would show such a difference this often (Welch's test on logarithms{corrected})");
     let detectable = "smallest detectable: a difference of this size would have been found 9 times in 10";
     let mut text = String::from("\n");
-    for line in [intervals.as_str(), &p, detectable] {
+    let is_said = contrasts.iter().any(|it| it.finding == Finding::NoDifference && it.smallest_detectable.is_some());
+    for line in [intervals.as_str(), &p, detectable].iter().take(if is_said { 3 } else { 2 }) {
         text += &paragraph(line, 1, 3, Style::Dim, colour);
     }
     text

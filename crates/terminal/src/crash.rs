@@ -1,6 +1,6 @@
 //! What `kvtrial crash` found, on a terminal.
 
-use crate::layout::{Colour, Column, Row, Side, Style, Table, paragraph};
+use crate::layout::{Colour, Column, Row, Side, Style, Table, entry, paragraph};
 use study::{Crash, CrashCase, Promise};
 use words::{blows, crashes, units};
 
@@ -15,6 +15,9 @@ const COLUMNS: [Column; 9] = [
     Column { title: "RECOVERY", side: Side::Right, gap: 2 },
     Column { title: "PROMISE", side: Side::Left, gap: 2 },
 ];
+
+/// What a narrow terminal omits first: RECOVERY, OLDEST, CUTS, ACKED.
+const SPARE: [usize; 4] = [7, 5, 2, 3];
 
 /// Returns the findings in sentences, a broken promise first; a line per level of each store; notes on what was wrong, and on the cuts
 /// behind the figures. At most 80 columns wide.
@@ -31,7 +34,7 @@ pub fn crash_text(crash: &Crash, colour: Colour) -> String {
         text += &paragraph(sentence, 1, 3, style, colour);
     }
     let rows: Vec<Row> = crash.cases.iter().map(row).collect();
-    let table = Table::fit(&COLUMNS, 0, rows.iter());
+    let table = Table::fit_without(&COLUMNS, 0, &SPARE, rows.iter());
     text.push('\n');
     if (crash.means, crash.nodes, crash.during) != Default::default() {
         text += &paragraph(&blows::how(crash), 1, 1, Style::Plain, colour);
@@ -42,7 +45,9 @@ pub fn crash_text(crash: &Crash, colour: Colour) -> String {
     text.push('\n');
     for case in &crash.cases {
         for words in crashes::notes(case) {
+            let (words, lines) = words.split_once('\n').unwrap_or((&words, ""));
             text += &paragraph(&format!("{}: {words}", case.name()), 1, 3, Style::Plain, colour);
+            lines.lines().for_each(|line| text += &format!("   {line}\n")); // to be copied: never broken
         }
         for kept in case.cuts.iter().filter_map(|cut| cut.kept.as_ref()) {
             text += &paragraph(
@@ -58,12 +63,23 @@ pub fn crash_text(crash: &Crash, colour: Colour) -> String {
     for sentence in crashes::ruled_out(crash) {
         text += &paragraph(&sentence, 1, 3, Style::Plain, colour);
     }
+    let left_out = table.left_out();
+    let lost = match left_out.contains(&"OLDEST") {
+        true => "acknowledged writes that are gone",
+        false => "acknowledged writes that are gone; OLDEST: age of the oldest at the crash",
+    };
     for (word, meaning) in [
-        ("LOST", "acknowledged writes that are gone; OLDEST: age of the oldest at the crash"),
+        ("LOST", lost),
         ("WRONG", "values torn or never written, deleted keys that are back, starts that failed"),
         ("RECOVERY", "time from the restart on what was left to the first answer, median"),
     ] {
-        text += &paragraph(&format!("{word:10}{meaning}"), 1, 11, Style::Dim, colour);
+        if !left_out.contains(&word) {
+            text += &entry(word, meaning, colour);
+        }
+    }
+    if let [some @ .., last] = left_out.as_slice() {
+        let names = if some.is_empty() { (*last).to_owned() } else { format!("{} and {last}", some.join(", ")) };
+        text += &entry("left out", &format!("{names}, for which there is no room; report.html has them"), colour);
     }
     text + &paragraph(crashes::beyond(crash.means), 1, 3, Style::Dim, colour)
 }

@@ -136,8 +136,8 @@ pub(crate) fn silent<'a>(cells: &'a [&Cell]) -> impl Iterator<Item = String> + '
 /// Returns a sentence for each cause why other load of the processors could not be measured, with the stores concerned.
 pub(crate) fn unjudged<'a>(cells: &'a [&Cell]) -> impl Iterator<Item = String> + 'a {
     let causes = [
-        (Judged::TooShort, "Too short to judge whether other programs disturbed them (trials under 0.25 s)"),
-        (Judged::ServerNotFound, "Not judged for other load, because the process of the server was not found"),
+        (Judged::TooShort, "are too short (under 0.25 s) to judge whether other programs disturbed them"),
+        (Judged::ServerNotFound, "are not judged for other load, because the process of the server was not found"),
     ];
     causes.into_iter().filter_map(|(judged, words)| {
         let unjudged = |cell: &&&Cell| {
@@ -151,7 +151,8 @@ pub(crate) fn unjudged<'a>(cells: &'a [&Cell]) -> impl Iterator<Item = String> +
             Judged::TooShort => longer(&cells.iter().copied().filter(|cell| unjudged(&cell)).collect::<Vec<_>>()),
             _ => String::new(),
         };
-        (!names.is_empty()).then(|| format!("{words}: {}.{longer}", names.join(", ")))
+        let names: Vec<String> = names.into_iter().map(str::to_owned).collect();
+        (!names.is_empty()).then(|| format!("The trials of {} {words}.{longer}", words::verdict::joined(&names)))
     })
 }
 
@@ -177,7 +178,10 @@ fn longer(cells: &[&Cell]) -> String {
             let step = 10f64.powf(wanted.log10().floor());
             format!(" Make them longer: --set {name}={:.0}.", (wanted / step).ceil() * step)
         }
-        None => format!(" Make them longer with {:.0} times as much input.", (LONG_ENOUGH_S / shortest_s).ceil()),
+        None => {
+            let times = (LONG_ENOUGH_S / shortest_s).ceil();
+            format!(" Make them longer: give them {} times as much input.", units::whole(times as u64))
+        }
     }
 }
 
@@ -262,9 +266,9 @@ mod tests {
             let cell = Cell { store: "lmdb".into(), trials: vec![trial], params, makespan_s, ..Cell::default() };
             unjudged(&[&cell]).collect::<Vec<_>>().join(" ")
         };
-        assert!(said(&[("operations", "1500")]).ends_with(": lmdb. Make them longer: --set operations=40000."));
+        assert!(said(&[("operations", "1500")]).ends_with("disturbed them. Make them longer: --set operations=40000."));
         let timed = said(&[("operations", "100000"), ("seconds", "0.02")]);
         assert!(timed.ends_with("Make them longer: --set seconds=1."), "{timed}");
-        assert!(said(&[("policy", "cas")]).ends_with("Make them longer with 25 times as much input."));
+        assert!(said(&[("policy", "cas")]).ends_with("Make them longer: give them 25 times as much input."));
     }
 }

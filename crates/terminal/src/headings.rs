@@ -17,10 +17,7 @@ pub(crate) fn title(study: &Study, colour: Colour) -> String {
         title += &format!(" on {name}");
     }
     let mut text = paragraph(&title, 1, 3, Style::Bold, colour);
-    let mut facts = analysis::common_parameters(study);
-    // `read=workload`: as another parameter says, which is in the line as well.
-    let is_parameter = |name: &str| study.cells.iter().any(|cell| cell.params.contains_key(name));
-    facts.retain(|fact| fact.split_once('=').is_none_or(|(_, value)| !is_parameter(value)));
+    let mut facts = words::parameters::shared_parameters(study);
     facts.push(trials(study));
     text += &paragraph(&facts.join(" · "), 1, 1, Style::Dim, colour);
     if !study.host.cpu.is_empty() {
@@ -54,7 +51,13 @@ pub(crate) fn unfinished(study: &Study) -> Option<String> {
     let (planned, missing) = cells.fold((0, 0), |(planned, missing), cell| {
         (planned + wanted, missing + wanted.saturating_sub(cell.counted().count()))
     });
-    (missing > 0).then(|| format!("Unfinished: {missing} of {planned} trials are missing. Continue with --resume."))
+    (missing > 0).then(|| {
+        format!(
+            "Unfinished: {} of {} trials are missing. Continue with --resume.",
+            units::whole(missing as u64),
+            units::whole(planned as u64)
+        )
+    })
 }
 
 pub(crate) fn heading(group: &Group<'_>) -> String {

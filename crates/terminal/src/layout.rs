@@ -197,6 +197,18 @@ pub(crate) fn paragraph(text: &str, first: usize, rest: usize, style: Style, col
     lines
 }
 
+/// Columns of a word that is explained, and the blank before it.
+const ENTRY: usize = 11;
+
+/// Returns a word, and beside it what it means, in lines that fit.
+pub(crate) fn entry(word: &str, meaning: &str, colour: Colour) -> String {
+    let width = ENTRY - 1;
+    let lines = fold(meaning, columns().saturating_sub(ENTRY));
+    let heads = std::iter::once(word).chain(std::iter::repeat(""));
+    let line = |(head, line): (&str, String)| paint(&format!(" {head:width$}{line}"), Style::Dim, colour) + "\n";
+    heads.zip(lines).map(line).collect()
+}
+
 /// Returns a sentence beneath tables.
 pub fn sentence(text: &str, colour: Colour) -> String {
     paragraph(text, 1, 3, Style::Plain, colour)
@@ -281,6 +293,14 @@ mod tests {
         assert_eq!(shortened("lmdb,durability=os", 18), "lmdb,durability=os");
         assert_eq!(shortened("postgres,layout=hstore,durability=commit", 18), "postgres,layout=h…");
         assert_eq!(shortened("数据库", 4), "数…");
+    }
+
+    #[test]
+    fn what_a_word_means_stands_in_one_column_and_uses_the_whole_line() {
+        let text = super::entry("LOST", &"word ".repeat(40), Colour::Never);
+        let lines: Vec<&str> = text.lines().collect();
+        assert!(lines[0].starts_with(" LOST      word ") && lines[1].starts_with("           word "), "{text}");
+        assert!(lines.iter().all(|line| width(line) <= super::WIDTH) && width(lines[0]) > super::WIDTH - 6, "{text}");
     }
 
     #[test]

@@ -45,7 +45,9 @@ fn scaled(preset: &PresetRecord) -> Option<String> {
     let changes: Vec<String> = preset
         .scaled
         .iter()
-        .map(|scaled| format!("{} {} instead of {}", scaled.here, scaled.what, scaled.original))
+        .map(|scaled| {
+            format!("{} {} instead of {}", units::whole(scaled.here), scaled.what, units::whole(scaled.original))
+        })
         .collect();
     (!changes.is_empty()).then(|| format!("Scaled by {}: {}.", preset.scale, changes.join(", ")))
 }
@@ -156,7 +158,7 @@ mod tests {
         assert_eq!(words("RAM"), "RAM 21.3 s x4.26 ram 1.00 s x2.00");
         assert!(words("dict").contains("2.70k messages/s") && words("dict").contains("1.00k messages/s"), "{text}");
         assert!(
-            text.contains("Scaled by 0.1: 1000 profiles instead of 10000.") && text.contains("--repeats"),
+            text.contains("Scaled by 0.1: 1,000 profiles instead of 10,000.") && text.contains("--repeats"),
             "{text}"
         );
         assert!(text.lines().all(|line| width(line) <= WIDTH), "{text}");

@@ -2,9 +2,10 @@
 
 use crate::figure::Figure;
 use crate::layout::{Colour, Style, columns, paint, paragraph};
-use analysis::{Better, Shown, separate};
+use analysis::{Better, MOST_RANKED, Shown, separate};
 use std::collections::HashSet;
 use study::{Cell, Measure, Quantity, Study, TrialOrder, Varied};
+use words::units::whole;
 
 /// Longest label of a row; longer ones are cut in their middle.
 const LABEL: usize = 30;
@@ -36,6 +37,10 @@ pub fn sweep_table(study: &Study, colour: Colour) -> String {
             );
             (words, Style::Warning)
         }
+        _ if across.values.len() > MOST_RANKED => (
+            format!("No cell is marked as the best: of more than {MOST_RANKED} values none is proved."),
+            Style::Warning,
+        ),
         _ => (
             "* has the best median of its row; = cannot be separated from it by these trials; the rest is worse."
                 .into(),
@@ -66,7 +71,11 @@ fn notes(study: &Study) -> Vec<String> {
     }
     if let Some(sampled) = study.sampled {
         let seed = study.seed;
-        notes.push(format!("{} of {} combinations, drawn by seed {seed}.", sampled.combinations, sampled.of));
+        notes.push(format!(
+            "{} of {} combinations, drawn by seed {seed}.",
+            whole(sampled.combinations),
+            whole(sampled.of)
+        ));
     }
     for varied in &study.varied {
         notes.extend(varied.not_taken.iter().map(|who| format!("{}: {who}.", varied.key)));
@@ -163,7 +172,9 @@ impl Marks {
     fn of(rows: &[PivotRow<'_>], figure: Figure) -> Marks {
         let rows: Vec<Vec<&Cell>> = rows.iter().map(|row| best_first(row, figure)).collect();
         let all_pairs = |row: &Vec<&'_ Cell>| -> Vec<(usize, usize)> {
-            (0..row.len()).flat_map(|a| (a + 1..row.len()).map(move |b| (a, b))).collect()
+            // Of too many none is proved to be the best.
+            let judged = if row.len() > MOST_RANKED { 0 } else { row.len() };
+            (0..judged).flat_map(|a| (a + 1..judged).map(move |b| (a, b))).collect()
         };
         let pairs: Vec<(&Cell, &Cell)> =
             rows.iter().flat_map(|row| all_pairs(row).into_iter().map(|(a, b)| (row[a], row[b]))).collect();
@@ -204,7 +215,8 @@ fn texts(row: &PivotRow<'_>, figure: Figure, marks: &Marks) -> Vec<String> {
         row.cells.iter().flatten().filter_map(|cell| Some((*cell, known(cell, figure)?))).collect();
     let best = in_row.iter().min_by(|a, b| figure.better(a.1.value, b.1.value)).map(|(cell, _)| *cell);
     let can_be_marked = |cell: &Cell| cell.counted().count() >= stats::FEWEST_TRIALS;
-    let marked = in_row.len() > 1 && in_row.iter().filter(|(cell, _)| can_be_marked(cell)).count() > 1;
+    let marked =
+        (2..=MOST_RANKED).contains(&in_row.len()) && in_row.iter().filter(|(cell, _)| can_be_marked(cell)).count() > 1;
     let text = |cell: &Option<&Cell>| {
         let Some(found) = *cell else { return "- ".into() };
         if !found.verdict.is_ranked() {

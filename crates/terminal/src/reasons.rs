@@ -2,7 +2,7 @@
 
 use crate::layout::{Colour, Style, paragraph};
 use study::{Cell, Reason, ReasonKind, Status, Study, Verdict};
-use words::{advice, meaning, remedy};
+use words::{advice, meaning, remedy, units};
 
 /// Why a cell is void, degraded or was not run, beneath its row: what and how often, the first example, what to do. What is the same
 /// for many cells is printed once, beneath the table.
@@ -44,7 +44,8 @@ pub(crate) fn of_many(study: &Study, widespread: &[ReasonKind], colour: Colour) 
             study.cells.iter().flat_map(|cell| &cell.verdict.reasons).filter(|it| it.kind == kind).cloned(),
         );
         let what = if stops_all(kind) { "Not run" } else { "Degraded" };
-        let whom = format!("{what}, {cells} of {} rows. ", study.cells.len());
+        let whom =
+            format!("{what}, {} of {} rows. ", units::whole(cells as u64), units::whole(study.cells.len() as u64));
         text += &all
             .reasons
             .iter()

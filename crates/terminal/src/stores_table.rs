@@ -48,6 +48,8 @@ pub struct StoreRow {
     pub presence: Presence,
     /// Durability levels it has, its default first.
     pub durabilities: Vec<String>,
+    /// What the store calls these levels in its own settings, where it has a word for them: `second: appendfsync everysec`.
+    pub durability_settings: Vec<String>,
     /// What crashes have shown of these levels, the latest of each.
     pub shown: Vec<LevelShown>,
     /// Options its spec may carry, `name=default`.
@@ -228,6 +230,10 @@ fn notes(store: &StoreRow, known: &[&str], colour: Colour) -> String {
     }
     if !levels.is_empty() {
         note(format!("durability: {}", levels.join("; ")));
+    }
+    if !store.durability_settings.is_empty() {
+        let said: Vec<String> = store.durability_settings.iter().map(|it| it.replacen(": ", " is ", 1)).collect();
+        note(format!("in its own settings {}", said.join("; ")));
     }
     for (option, meaning) in store.options.iter().zip(&store.options_mean) {
         note(format!("{option}: {meaning}"));

@@ -7,7 +7,7 @@ use crate::events;
 use crate::findings;
 use crate::footnotes::{self, Emulations};
 use crate::headings;
-use crate::layout::{Colour, Column, Row, Side, Style, Table, paragraph};
+use crate::layout::{Colour, Column, Row, Side, Style, Table, entry, paragraph};
 use crate::originals;
 use crate::phases;
 use crate::reasons;
@@ -81,7 +81,8 @@ pub fn study_table(study: &Study, colour: Colour) -> String {
     }
     let table = Table::fit_without(&columns, STORE, &spare, drawn.iter().flatten().flatten());
     for (part, _) in grouped.iter().filter(|(part, _)| !answers::all_agree(&part.cells)) {
-        let whom = if part.label.is_empty() { String::new() } else { format!("{}: ", part.label) };
+        let label = words::parameters::spoken(&part.label);
+        let whom = if label.is_empty() { label } else { format!("{label}: ") };
         let disagreement = answers::agreement(&part.cells).unwrap_or_default();
         text += &paragraph(&format!("{whom}{disagreement}"), 1, 3, Style::Bad, colour);
     }
@@ -89,7 +90,7 @@ pub fn study_table(study: &Study, colour: Colour) -> String {
     for ((part, groups), rows) in grouped.iter().zip(&drawn) {
         text.push('\n');
         if !part.label.is_empty() {
-            text += &paragraph(&part.label, 1, 3, Style::Bold, colour);
+            text += &paragraph(&words::parameters::spoken(&part.label), 1, 3, Style::Bold, colour);
         }
         text += &table.titles(colour);
         for (group, rows) in groups.iter().zip(rows) {
@@ -154,14 +155,11 @@ pub fn study_table(study: &Study, colour: Colour) -> String {
     if let [first, more @ ..] = table.left_out().as_slice() {
         legend.retain(|(word, _)| word != first && !more.contains(word));
         let names = [more, &[*first]].concat().join(" and ");
-        legend.push(("", format!("{names}: only where there is room; study.json and report.html have them")));
+        legend.push(("left out", format!("{names}, for which there is no room; study.json and report.html have them")));
     }
     text += if legend.is_empty() { "" } else { "\n" };
     for (word, meaning) in legend {
-        text += &match word {
-            "" => paragraph(&meaning, 11, 11, Style::Dim, colour),
-            _ => paragraph(&format!("{word:10}{meaning}"), 1, 11, Style::Dim, colour),
-        };
+        text += &entry(word, &meaning, colour);
     }
     text
 }
@@ -335,17 +333,18 @@ fn legend<'a>(study: &Study, groups: impl Iterator<Item = &'a Group<'a>>) -> Vec
     if study.cells.iter().any(|cell| cell.units_per_s.is_some()) {
         legend.push(("UNITS/S", "calls of run per second; each does several operations".into()));
     }
-    legend.push(("P99", p99.into()));
+    let ranks = if ranked_by(Metric::P99) { "; ranks the stores, as the rate was the same for all" } else { "" };
+    legend.push(("P99", format!("{p99}{ranks}")));
     legend.push((
         "FAILED",
         "share of the operations that failed: they have no time, and count as slower than all".into(),
     ));
-    if ranked_by(Metric::P99) {
-        legend.push(("", "ranks the stores, as the rate was the same for all".into()));
-    }
     let time = if ranked_by(Metric::OpsPerS) { "time per operation" } else { "time" };
     legend.push(("vs null", format!("{time} as a multiple of that of null")));
     legend.push(("vs ram", format!("{time} as a multiple of that of ram, a map in memory")));
+    if study.cells.iter().any(words::outages::was_done) {
+        legend.push(("^", "under a curve: here a node was made to fail, or started again".into()));
+    }
     if let Some(tied) = groups.flat_map(|group| &group.cells).find_map(|ranked| match ranked.rank {
         Rank::Tied(at) => Some(at),
         _ => None,

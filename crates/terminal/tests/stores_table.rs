@@ -19,6 +19,7 @@ fn store(name: &str, class: Class, presence: Presence) -> StoreRow {
         summary: "a store".into(),
         presence,
         durabilities: vec!["none".into()],
+        durability_settings: Vec::new(),
         shown: Vec::new(),
         options: Vec::new(),
         options_mean: Vec::new(),

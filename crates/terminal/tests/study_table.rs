@@ -139,7 +139,8 @@ fn rates_of_a_job_of_batches_count_documents_and_p99_is_said_to_be_that_of_a_bat
     // 50,000 documents in 2.21 s; operations were 22.6 per second.
     let lmdb = table.lines().find(|line| line.contains(" lmdb ")).unwrap();
     assert!(table.contains("DOCS/S") && !table.contains("OP/S ") && lmdb.contains("22.6k"), "{table}");
-    assert!(table.contains("P99 is that of a batch"), "{table}");
+    let said = table.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(said.contains("P99 is that of a batch"), "{table}");
 }
 
 #[test]
@@ -252,4 +253,50 @@ fn a_parameter_that_follows_another_is_not_said_again() {
     let text = plain(&studies::study(vec![cell]));
     assert!(text.contains("workload=A") && text.contains("update=0.4"), "{text}");
     assert!(!text.contains("read=") && !text.contains("scan="), "{text}");
+}
+
+#[test]
+fn long_counts_have_separators_and_parameters_that_change_nothing_are_left_out() {
+    let mut cell = Sample::new("lmdb", Class::Embedded, &[1.0, 1.1], 900).cell();
+    cell.job = "ycsb".into();
+    let params =
+        [("records", "1000000"), ("load", "rising"), ("most_operations", "0"), ("scan_min", "1"), ("value", "1000")];
+    cell.params = params.map(|(name, value)| (name.into(), value.into())).into();
+    let text = plain(&studies::study(vec![cell]));
+    assert!(text.lines().nth(1).unwrap().starts_with(" records=1,000,000 · value=1000 · "), "{text}");
+    assert!(!text.contains("load=") && !text.contains("scan_min") && !text.contains("most_operations"), "{text}");
+}
+
+#[test]
+fn the_legend_says_of_p99_itself_that_it_ranks_the_stores_also_where_operations_failed() {
+    let cells = ["redis", "memcached"].map(|store| {
+        let mut cell = Sample::new(store, Class::Network, &[1.0, 1.1], 900).cell();
+        cell.measure = study::Measure::Latency;
+        cell.failed_share = Some(study::Quantity { value: 0.1, ..study::Quantity::default() });
+        cell
+    });
+    let text = plain(&studies::study(cells.into()));
+    let legend = &text[text.find("\n P99 ").unwrap()..];
+    let of_p99 = &legend[..legend.find("\n FAILED ").unwrap()];
+    let words: Vec<&str> = of_p99.split_whitespace().collect();
+    assert!(words.join(" ").ends_with("; ranks the stores, as the rate was the same for all"), "{text}");
+    assert!(
+        of_p99.lines().skip(2).all(|line| line.starts_with("           ") && !line[11..].starts_with(' ')),
+        "{text}"
+    );
+}
+
+#[test]
+fn of_more_stores_than_are_put_in_an_order_the_medians_are_listed_and_the_reason_is_said() {
+    let cells = (0..=analysis::MOST_RANKED).map(|at| {
+        let times = [1.0, 1.01, 1.02].map(|share| share * (1.0 + at as f64));
+        let mut cell = Sample::new("", Class::Network, &times, 900).cell();
+        cell.store = format!("redis://h{at}");
+        cell
+    });
+    let text = plain(&studies::study(cells.collect()));
+    let said = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(said.contains("No order: of more than 200 stores none is proved, and here are 201"), "{said}");
+    assert!(said.contains("By the medians redis://h0 was 2.00 times as fast as redis://h1."), "{said}");
+    assert!(!text.lines().any(|line| line.starts_with(" 1 ") || line.starts_with(" 1= ")), "{text}");
 }

@@ -131,8 +131,8 @@ pub fn cuts(means: CrashMeans, count: usize) -> String {
     };
     match (count, means) {
         (1, _) => format!("1 {noun}"),
-        (_, CrashMeans::Command) => format!("{count} crashes"),
-        _ => format!("{count} {noun}s"),
+        (_, CrashMeans::Command) => format!("{} crashes", units::whole(count as u64)),
+        _ => format!("{} {noun}s", units::whole(count as u64)),
     }
 }
 

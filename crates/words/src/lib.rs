@@ -4,7 +4,7 @@
 //! * [`advice`]: what each kind of reason means, and what to do about it; [`meaning`] and [`remedy`]: the same of one reason of a cell.
 //! * [`group_heading`], [`class_heading`] and [`group_noun`]: the stores that share a ranking.
 //! * [`promise`], [`level_in_words`] and [`shown_sentences`]: what stores promise to keep, and who says so.
-//! * [`verdict`], [`sweep`], [`order`], [`budget`], [`tune`], [`rate_search`], [`comparison`]: what was found, in sentences; [`nodes`]: what each of several servers used; [`failed`]: how many operations failed, and how long the others took; [`head_of_line`]: what replies wait behind where clients share connections; [`moves`]: what it took when one came or went; [`sets`]: what sets of ids took; [`events`]: who waited for whom in a pipeline; [`reduction`]: the groups that were counted; [`faults`] and [`outages`]: what failing nodes cost; [`crashes`]: what was left after crashes; [`crash_comparison`]: what changed since earlier ones; [`blows`]: how they were made; [`left_sentences`]: what a run left behind.
+//! * [`verdict`], [`sweep`], [`order`], [`budget`], [`tune`], [`rate_search`], [`comparison`]: what was found, in sentences; [`parameters`]: what all cells share; [`nodes`]: what each of several servers used; [`failed`]: how many operations failed, and how long the others took; [`head_of_line`]: what replies wait behind where clients share connections; [`moves`]: what it took when one came or went; [`sets`]: what sets of ids took; [`events`]: who waited for whom in a pipeline; [`reduction`]: the groups that were counted; [`faults`] and [`outages`]: what failing nodes cost; [`crashes`]: what was left after crashes; [`crash_comparison`]: what changed since earlier ones; [`blows`]: how they were made; [`left_sentences`]: what a run left behind.
 //!
 //! What never lives here: columns, colours and the width of a terminal (crate `terminal`), charts and markup (crate `report`), files (crate
 //! `archive`), what follows from a study's numbers (crate `analysis`).
@@ -27,6 +27,7 @@ pub mod moves;
 pub mod nodes;
 pub mod order;
 pub mod outages;
+pub mod parameters;
 mod promise;
 pub mod rate_search;
 pub mod reduction;

@@ -1,7 +1,8 @@
 //! What a table says of the order of its rows, in words.
 
+use crate::units::whole;
 use crate::verdict;
-use analysis::{Group, Metric, Rank};
+use analysis::{Group, MOST_RANKED, Metric, Rank};
 use study::Cell;
 
 /// Most pairs a sentence names; of more it says how many there are.
@@ -15,22 +16,19 @@ pub fn unseen(group: &Group<'_>) -> Option<String> {
         let least = listed().map(|cell| group.metric.samples(cell).len()).min().unwrap_or_default();
         let trials = if least == 1 { "1 trial per store is".into() } else { format!("{least} trials per store are") };
         let cells: Vec<&Cell> = listed().collect();
-        let ahead = match cells[..] {
-            [first, second, ..] => verdict::ratio(group.metric, first, second).map(|ratio| {
-                let times = format!(
-                    "{} times as {} as {}",
-                    verdict::times(ratio.value),
-                    quick(group.metric),
-                    name(group, second)
-                );
-                format!(" By the medians {} was {times}.", name(group, first))
-            }),
-            _ => None,
-        };
         return Some(format!(
             "No order: {trials} too few to show one.{} --repeats {} or more can show one.",
-            ahead.unwrap_or_default(),
+            by_medians(group, &cells),
             stats::FEWEST_TRIALS
+        ));
+    }
+    if group.cells.iter().any(|ranked| ranked.rank == Rank::TooMany) {
+        let cells: Vec<&Cell> = listed().collect();
+        return Some(format!(
+            "No order: of more than {MOST_RANKED} stores none is proved, and here are {}; they are listed by their medians.{} kvtrial compare of two of \
+             them says how they differ.",
+            whole(cells.len() as u64),
+            by_medians(group, &cells)
         ));
     }
     let ahead: Vec<String> = group
@@ -47,6 +45,14 @@ pub fn unseen(group: &Group<'_>) -> Option<String> {
             more - PAIRS
         )),
     }
+}
+
+/// ` By the medians a was 1.60 times as fast as b.`
+fn by_medians(group: &Group<'_>, cells: &[&Cell]) -> String {
+    let [first, second, ..] = cells[..] else { return String::new() };
+    let Some(ratio) = verdict::ratio(group.metric, first, second) else { return String::new() };
+    let (quick, times) = (quick(group.metric), verdict::times(ratio.value));
+    format!(" By the medians {} was {times} times as {quick} as {}.", name(group, first), name(group, second))
 }
 
 fn quick(metric: Metric) -> &'static str {

@@ -172,14 +172,14 @@ pub fn lines<'a>(cells: &'a [&Cell]) -> impl Iterator<Item = String> + 'a {
     })
 }
 
-/// `etcd, 6 faults in each of 3 trials: dark for 128 ms (124 ms to 506 ms) at most at a time, ...`
+/// `etcd, 6 faults in each of 3 trials: some keys had no answers for up to 128 ms (124 ms to 506 ms) at a time, ...`
 fn sums(cell: &Cell, faults: usize) -> String {
     let mut parts = Vec::new();
     if let (Some(longest), Some(keys)) = (Metric::Dark.of_cell(cell), Metric::DarkKeys.of_cell(cell)) {
         parts.push(match longest.high {
-            0.0 => "nothing went dark".into(),
+            0.0 => ALL_ANSWERED.into(),
             _ => format!(
-                "dark for {} at most at a time, times the share of the keys {} in all",
+                "some keys had no answers for up to {} at a time, in all as much as all keys for {}",
                 spread(&longest, time),
                 spread(&keys, time)
             ),
@@ -193,33 +193,41 @@ fn sums(cell: &Cell, faults: usize) -> String {
         (failed.iter().copied().fold(f64::INFINITY, f64::min), failed.iter().copied().fold(0.0, f64::max));
     parts.push(match (most, least < most) {
         (0.0, _) => "no operation failed".into(),
-        (_, true) => format!("{} to {} operations failed in a trial", whole(least), whole(most)),
+        (_, true) => format!("{} to {} operations failed per trial", whole(least), whole(most)),
         _ => format!("{} operations failed in each trial", whole(most)),
     });
     // Clients that all wait for one node leave the others unasked, so parts that are not dark say nothing of how much was answered.
     let after = cell.faults.iter().filter_map(|fault| fault.after_per_s).map(|rate| rate.value).reduce(f64::min);
     if let (Some(before), Some(least)) = (cell.faults.first().and_then(|fault| fault.before_per_s), after) {
         let (before, least) = (units::count(before.value), units::count(least));
-        parts.push(format!("good answers/s {before} before the first and {least} after the worst"));
+        parts.push(format!("{before} good answers per second before the first fault and {least} after the worst"));
     }
     let trials = cell.counted().count();
     format!(
-        "{}, {faults} faults in each of {trials} trials: {}; the figures of each are on the page.",
+        "{}, {faults} faults in each of {trials} trials: {}; the figures of each fault are on the page.",
         cell.store,
         parts.join("; ")
     )
 }
 
-/// `node1 (at 3s kill 1): dark for 805 ms (795 ms to 816 ms), 12 operations failed, p99 1.20 ms before and 8.00 ms after, ...`
+/// What is said where no part of the keys was without answers.
+const ALL_ANSWERED: &str = "no part of the keys was without answers";
+
+/// `node1 (at 3s kill 1): no answers for 805 ms (795 ms to 816 ms); 12 operations failed; p99 1.20 ms before and 8.00 ms after, ...`
 fn line(fault: &FaultFigures) -> String {
     let node = if fault.node.is_empty() { "the server" } else { &fault.node };
     let mut parts: Vec<String> = Vec::new();
     if let Some(dark) = fault.longest_dark_s {
-        let share = fault.dark_key_s.filter(|_| dark.value > 0.0);
-        let share = share.map(|it| format!(", times the share of the keys {}", units::duration(it.value)));
-        parts.push(match dark.value {
-            0.0 if dark.high == 0.0 => "nothing went dark".into(),
-            _ => format!("dark for {}{}", spread(&dark, time), share.unwrap_or_default()),
+        // One server has all keys; where all nodes had no answers it is the same time.
+        let of_some = fault.dark_key_s.filter(|keys| !fault.node.is_empty() && time(keys.value) != time(dark.value));
+        parts.push(match of_some {
+            _ if dark.value == 0.0 && dark.high == 0.0 => ALL_ANSWERED.into(),
+            Some(keys) => format!(
+                "some keys had no answers for {}, as much as all keys for {}",
+                spread(&dark, time),
+                time(keys.value)
+            ),
+            None => format!("no answers for {}", spread(&dark, time)),
         });
     }
     if let Some(failed) = fault.failed_operations {
@@ -234,22 +242,22 @@ fn line(fault: &FaultFigures) -> String {
     }
     if let (Some(before), Some(after)) = (fault.before_per_s, fault.after_per_s) {
         parts.push(format!(
-            "{} good answers/s before and {} after",
+            "{} good answers per second before and {} after",
             units::count(before.value),
             units::count(after.value)
         ));
     }
     match (fault.back_s, fault.not_back) {
         (Some(back), _) if back.high == 0.0 => parts.push("the rate did not fall".into()),
-        (Some(back), 0) => parts.push(format!("the rate back after {}", spread(&back, time))),
+        (Some(back), 0) => parts.push(format!("the rate was back after {}", spread(&back, time))),
         (_, 0) => {}
-        (_, n) => parts.push(format!("the rate not back in {n} of {} trials", fault.trials)),
+        (_, n) => parts.push(format!("the rate was not back in {n} of {} trials", fault.trials)),
     }
     if let Some(taken_over) = fault.taken_over_s {
         parts.push(format!("another node took over after {}", spread(&taken_over, time)));
     }
     if let Some(done) = fault.done_s.filter(|_| act(&fault.planned) != "freeze") {
-        let what = if act(&fault.planned) == "add" { "had its share of the keys" } else { "ready" };
+        let what = if act(&fault.planned) == "add" { "it had its share of the keys" } else { "it was ready" };
         parts.push(format!("{what} after {}", spread(&done, time)));
     }
     if let Some(caught_up) = fault.caught_up_s {
@@ -261,8 +269,9 @@ fn line(fault: &FaultFigures) -> String {
 
 /// `805 ms (795 ms to 816 ms)`.
 fn spread(figure: &Quantity, show: impl Fn(f64) -> String) -> String {
-    match figure.low < figure.high {
-        true => format!("{} ({} to {})", show(figure.value), show(figure.low), show(figure.high)),
+    let (low, high) = (show(figure.low), show(figure.high));
+    match low != high {
+        true => format!("{} ({low} to {high})", show(figure.value)),
         false => show(figure.value),
     }
 }
@@ -376,8 +385,9 @@ mod tests {
         assert_eq!(
             lines(&[&cell]).collect::<Vec<_>>(),
             [
-                "etcd, 6 faults in each of 2 trials: dark for 800 ms at most at a time, times the share of the keys 0 s in all; 0 to 7 \
-              operations failed in a trial; good answers/s 500 before the first and 14.0 after the worst; the figures of each are on the page."
+                "etcd, 6 faults in each of 2 trials: some keys had no answers for up to 800 ms at a time, in all as much as all keys for \
+              0 s; 0 to 7 operations failed per trial; 500 good answers per second before the first fault and 14.0 after the worst; the \
+              figures of each fault are on the page."
             ]
         );
     }
@@ -388,8 +398,8 @@ mod tests {
         assert_eq!(
             lines(&[&cell]).collect::<Vec<_>>(),
             [
-                "redis-cluster, node1 (at 3s kill 1, 2 trials): dark for 800 ms (800 ms to 1.20 s), times the share of the keys 267 ms; \
-              2 (2 to 2) operations failed; the rate back after 800 ms (800 ms to 1.20 s)."
+                "redis-cluster, node1 (at 3s kill 1, 2 trials): some keys had no answers for 800 ms (800 ms to 1.20 s), as much as all keys \
+              for 267 ms; 2 operations failed; the rate was back after 800 ms (800 ms to 1.20 s)."
             ]
         );
     }

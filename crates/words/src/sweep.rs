@@ -1,7 +1,9 @@
 //! The findings of a sweep in sentences: which store leads in how many combinations, and where each store is at its best.
 
+use crate::units::whole;
 use crate::{group_noun, units, verdict};
-use analysis::{Better, Group, Metric, Part, Rank, Shown, Unit, separate};
+use analysis::{Better, Group, MOST_RANKED, Metric, Part, Rank, Shown, Unit, separate};
+use std::collections::HashSet;
 use study::{BudgetLayer, Cell, Class, Study};
 
 /// Stores whose best is named.
@@ -140,10 +142,10 @@ fn best_values(study: &Study, parts: &Parts<'_>) -> Vec<String> {
         Better::Higher => Shown::Smaller,
     };
     let found = separate(&pairs, metric);
-    let is_behind = |first: &Cell, cell: &Cell| {
-        let of = |(a, b): &(&Cell, &Cell)| std::ptr::eq(*a, first) && std::ptr::eq(*b, cell);
-        pairs.iter().zip(&found).any(|(pair, found)| of(pair) && *found == worse)
-    };
+    let behind = pairs.iter().zip(found).filter(|(_, found)| *found == worse);
+    let behind: HashSet<(*const Cell, *const Cell)> =
+        behind.map(|((a, b), _)| (std::ptr::from_ref(*a), std::ptr::from_ref(*b))).collect();
+    let is_behind = |first: &Cell, cell: &Cell| behind.contains(&(std::ptr::from_ref(first), std::ptr::from_ref(cell)));
     rows.iter().map(|row| row.sentence(&is_behind)).collect()
 }
 
@@ -179,8 +181,9 @@ impl<'a> Row<'a> {
         Some(Row { store, metric, cells })
     }
 
+    /// None where there are more cells than are put in an order.
     fn pairs(&self) -> impl Iterator<Item = (&'a Cell, &'a Cell)> {
-        let cells = &self.cells;
+        let cells = if self.cells.len() > MOST_RANKED { &[][..] } else { self.cells.as_slice() };
         cells.iter().enumerate().flat_map(move |(at, a)| cells[at + 1..].iter().map(move |b| (a.1, b.1)))
     }
 
@@ -194,6 +197,12 @@ impl<'a> Row<'a> {
         let level: Vec<String> =
             rest.iter().filter(|(_, cell)| !is_behind(best, cell)).map(|(label, _)| (*label).to_owned()).collect();
         let store = self.store;
+        if self.cells.len() > MOST_RANKED {
+            let all = whole(self.cells.len() as u64);
+            return format!(
+                "{store} has its best median, {figure}, at {label}; of more than {MOST_RANKED} combinations, here {all}, none is proved to be the best."
+            );
+        }
         if few {
             let fewest = stats::FEWEST_TRIALS;
             return format!(

@@ -1,5 +1,7 @@
 //! Figures as people read them: three significant digits and a unit that fits.
 
+pub use study::whole;
+
 /// A time in seconds: `412 ms`, `1.93 s`, `309 s`, `16 min 40 s`, `3 h 20 min`; of a percentile that failed operations did not let it reach
 /// `not reached`.
 pub fn duration(seconds: f64) -> String {
@@ -38,16 +40,6 @@ pub fn count(number: f64) -> String {
         }
     }
     format!("{number:.1e}")
-}
-
-/// A count to the last one: `950`, `14,727`.
-pub fn whole(number: u64) -> String {
-    let digits = number.to_string();
-    let comma = |(at, digit): (usize, char)| {
-        let ends_a_group = at > 0 && (digits.len() - at).is_multiple_of(3);
-        [ends_a_group.then_some(','), Some(digit)].into_iter().flatten()
-    };
-    digits.chars().enumerate().flat_map(comma).collect()
 }
 
 /// A size: `512 B`, `1 KiB`, `64 MiB`; exact where it is a whole number of its unit.

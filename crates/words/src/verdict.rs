@@ -35,17 +35,18 @@ pub fn ratio(metric: Metric, better: &Cell, worse: &Cell) -> Option<Quantity> {
     }
 }
 
-/// `lmdb is 1.60 times as fast as sqlite (1.30 to 2.29).` `None` where there is nothing to compare, or too few trials for any order, which
-/// [`order::unseen`] says.
+/// `lmdb is 1.60 times as fast as sqlite (1.30 to 2.29).` `None` where there is nothing to compare, or too few trials or too many cells
+/// for any order, which [`order::unseen`] says.
 pub fn of_group(group: &Group<'_>) -> Option<String> {
     let cells = listed(group);
     let name = |cell: &Cell| order::name(group, cell);
-    let is_ranked = group.class != Some(Class::Baseline) && !group.cells.iter().any(|it| it.rank == Rank::TooFew);
+    let is_ranked = group.class != Some(Class::Baseline)
+        && !group.cells.iter().any(|it| matches!(it.rank, Rank::TooFew | Rank::TooMany));
     let [first, second, ..] = cells[..] else { return None };
     let ratio = ratio(group.metric, first, second).filter(|_| is_ranked)?;
     let leaders: Vec<String> =
         group.cells.iter().filter(|ranked| ranked.rank.leads()).map(|ranked| name(ranked.cell)).collect();
-    let of = format!("{} {}", cells.len(), group_noun(group));
+    let of = format!("{} {}", units::whole(cells.len() as u64), group_noun(group));
     let (first, second) = (name(first), name(second));
     Some(match leaders.len() {
         1 if cells.len() == 2 => format!("{first} {}.", ahead(group.metric, "is", &second, &ratio)),

@@ -95,7 +95,7 @@ pub fn delete(
         match cleared {
             Ok(runner::Cleared::All { deleted }) => {
                 still.retain(|other| other.store != place.store);
-                let keys = if deleted == 1 { "1 key".to_owned() } else { format!("{deleted} keys") };
+                let keys = if deleted == 1 { "1 key".to_owned() } else { format!("{} keys", study::whole(deleted)) };
                 hear(&format!("{}: {keys} of this run deleted\n", place.store));
             }
             Ok(runner::Cleared::Some) => {}

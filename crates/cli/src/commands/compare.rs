@@ -15,6 +15,9 @@ use std::io::Write;
 use std::path::PathBuf;
 use study::{Cell, Study};
 
+/// Most pairs of cells of one study that are compared: those of as many cells as are put in an order.
+const MOST_PAIRS: usize = analysis::MOST_RANKED * (analysis::MOST_RANKED - 1) / 2;
+
 /// Compares and returns the exit status.
 pub fn compare(arguments: &CompareArguments) -> Result<u8, CommandFailure> {
     if let Some(name) = &arguments.save_baseline {
@@ -94,13 +97,25 @@ fn within(
     }
     let study = &one.study;
     let across = if arguments.across { Across::Compare } else { Across::Refuse };
-    let pairs = analysis::within(study, across);
+    let mut pairs = analysis::within(study, across);
+    if pairs.len() > MOST_PAIRS {
+        if gates.is_empty() {
+            return Err(CommandFailure::usage(format!(
+                "{} has {} pairs of cells, more than can be proved to differ ({}): name two cells (DIR:STORE DIR:STORE)",
+                one.source.path,
+                words::units::whole(pairs.len() as u64),
+                words::units::whole(MOST_PAIRS as u64)
+            )));
+        }
+        pairs.clear();
+    }
+    let names = analysis::CellNames::of(study);
     let candidates: Vec<Candidates<'_>> = pairs
         .iter()
         .map(|(a, b)| Candidates {
             cell: String::new(),
-            a: ComparedCell { name: analysis::cell_name(study, a), study, cell: a },
-            b: ComparedCell { name: analysis::cell_name(study, b), study, cell: b },
+            a: ComparedCell { name: names.of_cell(a), study, cell: a },
+            b: ComparedCell { name: names.of_cell(b), study, cell: b },
             named: Vec::new(),
         })
         .collect();
@@ -110,9 +125,9 @@ fn within(
     ranked_by.dedup();
     let metrics = metrics(arguments, ranked_by)?;
     let measured = study.cells.iter().filter(|cell| !cell.baseline);
-    let measured: Vec<(String, &Cell)> = measured.map(|cell| (analysis::cell_name(study, cell), cell)).collect();
+    let measured: Vec<(String, &Cell)> = measured.map(|cell| (names.of_cell(cell), cell)).collect();
     let void = study.cells.iter().filter(|cell| !cell.verdict.is_ranked()).map(|cell| VoidCell {
-        cell: analysis::cell_name(study, cell),
+        cell: names.of_cell(cell),
         status: cell.verdict.status,
         reasons: cell.verdict.reasons.clone(),
     });
@@ -145,11 +160,12 @@ fn between(
     let same_study = a.source.path == b.source.path;
     let matched = matched(a, b, same_study)?;
     let named = operand::named(a).into_iter().chain(operand::named(b)).collect::<Vec<_>>();
+    let (names_a, names_b) = (analysis::CellNames::of(&a.study), analysis::CellNames::of(&b.study));
     let candidates: Vec<Candidates<'_>> = matched
         .pairs
         .iter()
         .map(|(first, second)| {
-            let (name_a, name_b) = (analysis::cell_name(&a.study, first), analysis::cell_name(&b.study, second));
+            let (name_a, name_b) = (names_a.of_cell(first), names_b.of_cell(second));
             let (cell, name_a, name_b) = match (same_study, first.store == second.store && first.job == second.job) {
                 (true, _) => (String::new(), name_a, name_b),
                 (false, true) => (name_b, a.source.name.clone(), b.source.name.clone()),

@@ -8,7 +8,7 @@ use crate::args::CrashArguments;
 use crate::failure::{self, CommandFailure};
 use crate::output::{error_colour, note, print_painted};
 use plan::PlannedCrash;
-use runner::{BrokenFiles, CrashRequest, Crashed};
+use runner::{BrokenFiles, CrashRequest, Crashed, RunError};
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 use store::{Facts, StoreInfo};
@@ -77,6 +77,8 @@ pub fn crash(arguments: &CrashArguments) -> Result<u8, CommandFailure> {
         saved?;
         match made {
             Ok(whole) => is_whole = whole,
+            // The row names the store.
+            Err(RunError::Unsuited { problem, .. }) => crash_of(&mut study).cases[at].problem = problem,
             Err(error) => crash_of(&mut study).cases[at].problem = error.to_string(),
         }
         archive::save_study(&out, &study)?;

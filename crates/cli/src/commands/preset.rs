@@ -63,7 +63,10 @@ pub fn apply(arguments: &mut RunArguments) -> Result<Option<PresetRecord>, Comma
     for scaled in &record.scaled {
         note(&format!(
             "kvtrial: scaled by {}: {} {} instead of {}",
-            record.scale, scaled.here, scaled.what, scaled.original
+            record.scale,
+            study::whole(scaled.here),
+            scaled.what,
+            study::whole(scaled.original)
         ));
     }
     Ok(Some(record))

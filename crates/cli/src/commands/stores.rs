@@ -42,6 +42,7 @@ fn row(info: &StoreInfo, shown: &ShownLevels) -> StoreRow {
             Availability::NotFound(what) => Presence::NotFound(what),
             Availability::NotBuilt(feature) => Presence::NotBuilt(feature.into()),
         },
+        durability_settings: info.levels_found().iter().filter_map(|level| setting(info, *level)).collect(),
         shown: info.levels_found().iter().filter_map(|level| level_shown(info, *level, shown)).collect(),
         durabilities: info.levels_found().iter().map(|level| level.name().into()).collect(),
         options: info.options.iter().map(option).collect(),
@@ -53,6 +54,11 @@ fn row(info: &StoreInfo, shown: &ShownLevels) -> StoreRow {
         install: info.install.into(),
         licence: info.licence.into(),
     }
+}
+
+/// `second: appendonly yes, appendfsync everysec`.
+fn setting(info: &StoreInfo, level: Durability) -> Option<String> {
+    Some(format!("{level}: {}", ::stores::setting_of(info.name, level)?))
 }
 
 fn level_shown(info: &StoreInfo, level: Durability, shown: &ShownLevels) -> Option<LevelShown> {

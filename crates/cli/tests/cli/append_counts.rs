@@ -105,7 +105,7 @@ fn a_preset_runs_scaled_and_prints_the_originals_beside() {
     let ran = desk.kvtrial("run append --preset 2011 --scale 0.00002 -s redis-unix --warmups 1 --repeats 2 --out out");
     assert_eq!(ran.status, 0, "{}", ran.said());
     for words in
-        ["As in 2011", "1560 keys instead of 78000000", "what it had to sustain", "200k/s", "Source: Aggregate"]
+        ["As in 2011", "1,560 keys instead of 78,000,000", "what it had to sustain", "200k/s", "Source: Aggregate"]
     {
         assert!(ran.stdout.contains(words), "{words}: {}", ran.stdout);
     }

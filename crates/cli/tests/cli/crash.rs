@@ -124,6 +124,19 @@ fn a_broken_promise_is_shown_and_is_the_exit_status() {
 }
 
 #[test]
+fn what_crashes_have_shown_fits_sixty_columns_and_says_what_it_leaves_out() {
+    let desk = Desk::new();
+    let mut command = desk.command("crash redis-unix --cuts 1 --clients 2 --within 20ms --out out");
+    command.env("COLUMNS", "60");
+    let ran = crashed_by(&desk, command);
+    assert_eq!(ran.status, 0, "{}", ran.said());
+    assert!(ran.stdout.lines().all(|line| line.chars().count() <= 60), "{}", ran.stdout);
+    let said = ran.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(said.contains("left out RECOVERY") && said.contains("for which there is no room"), "{}", ran.stdout);
+    assert!(ran.stdout.lines().any(|line| line.split_whitespace().nth(1) == Some("commit")), "{}", ran.stdout);
+}
+
+#[test]
 fn what_cannot_be_crashed_is_refused_with_the_remedy() {
     let desk = Desk::new();
     for (words, remedy) in [

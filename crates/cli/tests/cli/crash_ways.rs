@@ -216,6 +216,38 @@ fn a_store_of_ones_own_is_killed_and_started_by_ones_own_commands_and_gets_its_k
     assert_eq!(own.cli(&["DBSIZE"]), "0", "its keys are gone, and it runs");
 }
 
+#[test]
+fn keys_that_a_killed_kvtrial_left_in_a_store_of_ones_own_are_called_its_own_with_the_line_that_deletes_them() {
+    let desk = Desk::new();
+    let own = Own::start(&desk, "");
+    let words = format!("crash redis://127.0.0.1:{} --yes --cuts 9 --clients 2 --within 60s --out killed", own.port);
+    let mut command = desk.command(&words);
+    command.args(["--kill-command", "false", "--start-command", "false"]);
+    let mut kvtrial = command.spawn().unwrap();
+    let keys = || own.cli(&["DBSIZE"]).parse::<u64>().unwrap();
+    // The crash comes 3 s after the first acknowledgement at the earliest.
+    until("it has written", || keys() > 50);
+    kvtrial.kill().unwrap();
+    kvtrial.wait().unwrap();
+    until("its worker is gone", || {
+        let clients = own.cli(&["CLIENT", "LIST"]);
+        clients.lines().count() == 1
+    });
+    let left = keys();
+    let ran = own.crashed("--cuts 1 --clients 2 --within 50ms");
+    let said =
+        "which a 'kvtrial crash' that was cut short has left there; delete all keys that begin with kvtrial-crash:";
+    let problem = only_case(&ran)["problem"].as_str().unwrap().to_owned();
+    assert!(ran.status == 1 && problem.contains(said), "{}", ran.said());
+    let line = problem.lines().last().unwrap();
+    assert!(ran.stdout.lines().any(|printed| printed.trim() == line), "on one line, to be copied: {}", ran.said());
+    assert_eq!(keys(), left, "nothing was deleted or written by itself");
+    assert!(Command::new("sh").args(["-c", line]).output().unwrap().status.success(), "{line}");
+    assert_eq!(keys(), 0, "{line}");
+    std::fs::remove_dir_all(desk.path().join("out")).unwrap();
+    is_kept(&own.crashed("--cuts 1 --clients 2 --within 50ms"));
+}
+
 /// Seconds of the day in a line such as `7:M 25 Nov 2026 16:02:22.123 * Ready to accept connections`.
 fn second_of_the_day(line: &str) -> f64 {
     let clock = line.split_whitespace().nth(4).unwrap_or_else(|| panic!("{line}"));

@@ -53,7 +53,7 @@ fn ten_thousand_keys_nobody_wrote_make_a_cell_void_on_every_protocol() {
         assert_eq!((ran.verdict(), ran.status), ("void", 1), "{store}: {}", ran.said());
         let (count, example) = ran.why("foreign_data").unwrap_or_else(|| panic!("{}", ran.said()));
         assert_eq!(count, 10_000, "{store}: {example}");
-        assert!(example.contains("it holds 10300 keys, 300 were left there"), "{store}: {example}");
+        assert!(example.contains("it holds 10,300 keys, 300 were left there"), "{store}: {example}");
     }
 }
 

@@ -96,7 +96,7 @@ fn the_end_of_a_run_says_what_it_left_and_clear_deletes_that_and_no_other_key() 
 
     let cleared = desk.kvtrial(&format!("clear out -s {url}"));
     assert_eq!(cleared.status, 0, "{}", cleared.said());
-    assert_eq!(cleared.stdout, format!("{shown}: 2000 keys of this run deleted\n"));
+    assert_eq!(cleared.stdout, format!("{shown}: 2,000 keys of this run deleted\n"));
     assert_eq!(users.keys(), 2);
     assert_eq!(left(&cleared), json!([]));
     assert!(!std::fs::read_to_string(desk.path().join("out/report.html")).unwrap().contains("of this run"));
@@ -168,7 +168,7 @@ fn in_sql_servers_the_tables_go_too() {
         assert!(all[0]["made"].as_array().unwrap().contains(&json!(made)), "{all}");
         assert!(ran.stderr.contains(made), "{}", ran.said());
         let cleared = desk.kvtrial(&format!("clear out -s {url}"));
-        assert!(cleared.status == 0 && cleared.stdout.contains("2000 keys of this run deleted"), "{}", cleared.said());
+        assert!(cleared.status == 0 && cleared.stdout.contains("2,000 keys of this run deleted"), "{}", cleared.said());
         assert_eq!(tables(scheme, &login, &place, database), 0, "{spec}");
         // The same in one go.
         std::fs::remove_dir_all(desk.path().join("out")).unwrap();
@@ -176,7 +176,7 @@ fn in_sql_servers_the_tables_go_too() {
         assert_eq!(ran.status, 0, "{}", ran.said());
         assert_eq!(left(&ran), json!([]));
         assert!(
-            ran.stderr.contains("2000 keys of this run deleted") && !ran.stderr.contains("keeps"),
+            ran.stderr.contains("2,000 keys of this run deleted") && !ran.stderr.contains("keeps"),
             "{}",
             ran.said()
         );
@@ -259,7 +259,7 @@ fn keys_that_made_a_run_refuse_a_store_are_neither_left_nor_deleted() {
         let words = format!("ycsb -s {our_url} -s {their_url} {LOAD} --seed {seed}");
         let ran = desk.run(&words);
         assert_eq!(ran.status, 2, "{}", ran.said());
-        assert!(ran.stderr.contains("already holds 2000 of the job's keys"), "{}", ran.said());
+        assert!(ran.stderr.contains("already holds 2,000 of the job's keys"), "{}", ran.said());
         if !desk.path().join("out").exists() {
             continue; // it came first: nothing was run, and nothing is kept
         }
@@ -269,7 +269,7 @@ fn keys_that_made_a_run_refuse_a_store_are_neither_left_nor_deleted() {
         // Going on with it does not take them for its own either.
         let resumed = desk.run(&format!("{words} --resume"));
         assert_eq!(resumed.status, 2, "{}", resumed.said());
-        assert!(resumed.stderr.contains("already holds 2000 of the job's keys"), "{}", resumed.said());
+        assert!(resumed.stderr.contains("already holds 2,000 of the job's keys"), "{}", resumed.said());
         let cleared = desk.kvtrial(&format!("clear out -s {our_url} -s {their_url}"));
         assert!(cleared.status == 2 && cleared.stderr.contains("left nothing in"), "{}", cleared.said());
         assert_eq!(ours.keys(), 2000);
@@ -303,7 +303,11 @@ fn what_was_inserted_for_as_long_as_there_was_time_is_found_and_deleted_to_the_l
     assert_eq!(users.keys(), keys + 2);
     let cleared = desk.kvtrial(&format!("clear out -s {url}"));
     assert_eq!(cleared.status, 0, "{}", cleared.said());
-    assert!(cleared.stdout.contains(&format!(": {keys} keys of this run deleted")), "{}", cleared.said());
+    assert!(
+        cleared.stdout.contains(&format!(": {} keys of this run deleted", study::whole(keys))),
+        "{}",
+        cleared.said()
+    );
     assert_eq!(users.keys(), 2);
 
     // Cut short, what is left is not known to the key, and is deleted all the same; and found by a run that has not left it.

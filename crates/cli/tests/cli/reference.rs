@@ -118,3 +118,12 @@ fn the_reference_in_the_book_is_what_the_program_says_of_itself() {
         "docs/reference.md is out of date, first here: {differs:?}; UPDATE_GOLDEN=1 writes it"
     );
 }
+
+#[test]
+fn a_parameter_that_is_left_out_above_a_table_is_at_its_default() {
+    for (job, name, value) in words::parameters::SILENT {
+        let params = jobs::find(job).unwrap().params;
+        let known = params.iter().find(|param| param.name == name);
+        assert_eq!(known.map(|param| param.default), Some(value), "{job} {name}");
+    }
+}

@@ -98,7 +98,7 @@ fn the_preset_of_2011_runs_scaled_and_varies_the_overlap() {
     let desk = Desk::new();
     let ran = desk.kvtrial("run sets --preset 2011 --scale 0.0005 --repeats 1 --out out");
     assert_eq!(ran.status, 0, "{}", ran.said());
-    for words in ["As in 2011", "5000 ids per set instead of 10000000", "no numbers of his", "Source: Aggregate"] {
+    for words in ["As in 2011", "5,000 ids per set instead of 10,000,000", "no numbers of his", "Source: Aggregate"] {
         assert!(ran.stdout.contains(words), "{words}: {}", ran.stdout);
     }
     assert_eq!(ran.cells().len(), 3 * (7 + 2), "{}", ran.stdout);

@@ -59,6 +59,23 @@ fn a_store_by_its_name_shows_every_option_with_its_meaning_its_licence_and_its_l
 }
 
 #[test]
+fn a_level_of_durability_is_said_in_the_words_of_the_store_s_own_settings() {
+    let said = |name: &str| {
+        let ran = Desk::new().kvtrial(&format!("stores {name}"));
+        ran.stdout.split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    let redis = said("redis");
+    assert!(
+        redis.contains("second is appendonly yes, appendfsync everysec; commit is appendonly yes, appendfsync always"),
+        "{redis}"
+    );
+    assert!(said("sqlite").contains("commit is synchronous FULL"));
+    assert!(!said("lmdb").contains("in its own settings"));
+    let listed: Value = serde_json::from_str(&Desk::new().kvtrial("stores redis --json").stdout).unwrap();
+    assert_eq!(listed[0]["durability_settings"][2], "second: appendonly yes, appendfsync everysec");
+}
+
+#[test]
 fn a_store_that_is_not_found_shows_what_to_install_and_by_its_name_the_line_that_does_it() {
     let desk = Desk::new();
     for (words, line) in [("stores", " install redis-server "), ("stores redis", "apt-get install redis-server")] {

@@ -281,6 +281,18 @@ fn late_server() -> LyingServer {
     .unwrap()
 }
 
+/// A search in which the client itself was not late: on a busy machine it may be, and then the search is made again, twice at most.
+fn sure(words: &str) -> Ran {
+    let was_late = |ran: &Ran| ran.study.as_ref().unwrap()["rate_search"][0]["limited_by"] == "client";
+    let mut ran = Desk::new().run(words);
+    for _ in 0..2 {
+        if was_late(&ran) {
+            ran = Desk::new().run(words);
+        }
+    }
+    ran
+}
+
 #[test]
 fn a_single_client_that_is_the_limit_is_named_and_is_no_answer_about_the_store() {
     let server = late_server();
@@ -288,15 +300,7 @@ fn a_single_client_that_is_the_limit_is_named_and_is_no_answer_about_the_store()
         "ycsb -s redis://127.0.0.1:{} --set workload=C --set records=20 --set value=16 --set seconds=1.5 --repeats 1 --find-rate p99<40ms",
         server.port()
     );
-    // On a machine that is busy the client itself may be late: then it is tried again.
-    let limit = |ran: &Ran| ran.study.as_ref().unwrap()["rate_search"][0]["limited_by"].clone();
-    let mut ran = Desk::new().run(&words);
-    for _ in 0..2 {
-        if limit(&ran) != "client" {
-            break;
-        }
-        ran = Desk::new().run(&words);
-    }
+    let ran = sure(&words);
     assert_eq!(ran.status, 0, "{}", ran.said());
     let found = &ran.study.as_ref().unwrap()["rate_search"][0];
     assert_eq!(found["limited_by"], "connections", "{}", ran.said());
@@ -319,16 +323,16 @@ fn the_highest_rate_is_searched_for_each_number_of_clients_and_the_best_is_said(
          --vary clients=1,6 --find-rate p99<40ms",
         server.port()
     );
-    let ran = Desk::new().run(&words);
+    let ran = sure(&words);
     assert_eq!(ran.status, 0, "{}", ran.said());
     let searches = ran.study.as_ref().unwrap()["rate_search"].as_array().unwrap();
     let clients: Vec<&Value> = searches.iter().map(|search| &search["varied"]["clients"]).collect();
     assert_eq!(clients, ["1", "6"]);
-    // On a machine that is busy the client itself may be late.
-    if searches[0]["limited_by"] != "client" {
-        assert_eq!(searches[0]["limited_by"], "connections", "{}", ran.said());
-        assert_eq!(searches[0]["more_clients"]["clients"], 6);
-    }
+    assert_eq!(searches[0]["limited_by"], "connections", "{}", ran.said());
+    assert_eq!(searches[0]["more_clients"]["clients"], 6);
+    // One client waits 2 ms for each reply; six do so at the same time.
+    let rate = |at: usize| searches[at]["rate"]["value"].as_f64().unwrap();
+    assert!(rate(0) < 550.0 && rate(1) > 1.2 * rate(0), "{}", ran.said());
     let said = ran.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(said.contains("keeps p99<40ms at the highest rate with clients=6"), "{}", ran.said());
 }

@@ -50,6 +50,12 @@ fn the_form_that_was_probably_meant_is_named() {
         ("run ycsb -s redis --fault rollin", "Did you mean rolling?"),
         ("run ycsb -s redis,maxmemory=", "option 'maxmemory' has no value"),
         ("run ycsb -s memcached://127.0.0.1:1/3", "it has no databases; leave '/3' out of the address"),
+        ("run ycsb -s infinispan://127.0.0.1:1/3", "it has no databases; leave '/3' out of the address"),
+        ("run ycsb -s redis-cluster://127.0.0.1:1/3", "a cluster has only database 0; leave '/3' out of the address"),
+        (
+            "run ycsb -s valkey-cluster://127.0.0.1:1,127.0.0.1:2/3",
+            "a cluster has only database 0; leave '/3' out of the address",
+        ),
         ("run ycsb -s sqlite,cache=99999999GiB", "of memory are free here, use less"),
         ("run ycsb -s ram --set seconds=1e18", "seconds=1e18"),
         ("run ycsb -s ram --set seconds=1e30", "seconds="),

@@ -178,7 +178,8 @@ fn add<V>(map: &mut impl Map<V>, key: &[u8], value: V, grown: &mut VecDeque<Happ
     let start = map.is_full().then(Instant::now);
     map.add(key.into(), value);
     let Some(start) = start.filter(|_| map.room() != room) else { return };
-    let detail = format!("the map grew from room for {room} keys to {}", map.room());
+    let detail =
+        format!("the map grew from room for {} keys to {}", study::whole(room as u64), study::whole(map.room() as u64));
     grown.truncate(TOLD - 1);
     grown.push_front(Happening { cause: "rehash", start: Some(start), duration: start.elapsed(), detail });
 }

@@ -7,7 +7,7 @@ use job::{Offence, Step, Worker};
 use std::ops::Range;
 use std::sync::PoisonError;
 use store::{Operation, Reply, Slot};
-use study::ReasonKind;
+use study::{ReasonKind, whole};
 
 /// A thread's slots that read back. Key number k of those to be read is read by slot k modulo slots.
 pub struct ReadBack<'a> {
@@ -87,7 +87,8 @@ impl Worker for ReadBack<'_> {
                 if explained(trial, found, id, &[], expected) {
                     return Ok(());
                 }
-                let seen = format!("missing at the end; it has {} records", expected.len() / RECORD_BYTES);
+                let seen =
+                    format!("missing at the end; it has {} records", whole((expected.len() / RECORD_BYTES) as u64));
                 Err(Offence::new(ReasonKind::UnexpectedMiss, &state.key, seen))
             }
             other => Err(Offence::failed(&state.key, other)),
@@ -126,7 +127,7 @@ fn diagnose(key: &[u8], value: &[u8], expected: &[u8]) -> Offence {
     let (right, _) = expected.as_chunks::<RECORD_BYTES>();
     let mut left = right.iter();
     if rest.is_empty() && records.iter().all(|record| left.any(|known| known == record)) {
-        let seen = format!("{} of {} records are there", records.len(), right.len());
+        let seen = format!("{} of {} records are there", whole(records.len() as u64), whole(right.len() as u64));
         return Offence::new(ReasonKind::LostUpdates, key, seen);
     }
     let at =

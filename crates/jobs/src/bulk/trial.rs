@@ -260,7 +260,10 @@ fn wrong_group(found: &[ReductionGroup], expected: &[ReductionGroup], failed: u6
     if failed > 0 && may_lack(found, expected, failed) {
         return None;
     }
-    let shown = |group: &ReductionGroup| format!("group {}: {} documents, sum {}", group.key, group.count, group.sum);
+    let shown = |group: &ReductionGroup| {
+        let documents = study::whole(group.count);
+        format!("group {}: {documents} documents, sum {}", group.key, group.sum)
+    };
     let wrong: Vec<&ReductionGroup> = found.iter().filter(|group| expected.binary_search(group).is_err()).collect();
     let lacking: Vec<&ReductionGroup> = expected.iter().filter(|group| found.binary_search(group).is_err()).collect();
     let example = match (wrong.first(), lacking.first()) {

@@ -7,7 +7,7 @@ use job::{Offence, Step, Worker};
 use std::ops::Range;
 use std::sync::PoisonError;
 use store::{Operation, Reply, Slot};
-use study::{ReasonKind, WriteAccount};
+use study::{ReasonKind, WriteAccount, whole};
 
 /// A thread's slots that read back. Term t is read by slot t modulo slots.
 pub struct ReadBack<'a> {
@@ -83,15 +83,21 @@ impl Worker for ReadBack<'_> {
             None => {}
         }
         Err(match (reply, count) {
-            (Reply::Missing, _) => {
-                Offence::new(ReasonKind::UnexpectedMiss, key, format!("missing at the end; its count is {right}"))
-            }
-            (_, Some(count)) if count < right => {
-                Offence::new(ReasonKind::LostUpdates, key, format!("{count} of {right} increments are there"))
-            }
-            (_, Some(count)) => {
-                Offence::new(ReasonKind::WrongNumber, key, format!("the count is {count}, right is {right}"))
-            }
+            (Reply::Missing, _) => Offence::new(
+                ReasonKind::UnexpectedMiss,
+                key,
+                format!("missing at the end; its count is {}", whole(right)),
+            ),
+            (_, Some(count)) if count < right => Offence::new(
+                ReasonKind::LostUpdates,
+                key,
+                format!("{} of {} increments are there", whole(count), whole(right)),
+            ),
+            (_, Some(count)) => Offence::new(
+                ReasonKind::WrongNumber,
+                key,
+                format!("the count is {}, right is {}", whole(count), whole(right)),
+            ),
             (_, None) => Offence::new(ReasonKind::WrongNumber, key, "what it holds is not a count"),
         })
     }

@@ -176,6 +176,7 @@ impl<'a> CountWorker<'a> {
             answers.offends();
         }
         let key = self.trial.job.terms.names.get(term);
+        let (count, low, high) = (study::whole(count), study::whole(low), study::whole(high));
         Err(Offence::new(ReasonKind::WrongNumber, key, format!("the count is {count}, must be {low} to {high}")))
     }
 }

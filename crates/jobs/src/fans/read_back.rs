@@ -57,7 +57,8 @@ impl<'a> ReadBack<'a> {
         } else if let Some(rank) = twice {
             Err((ReasonKind::WrongValue, format!("it holds the page {} twice", name(rank))))
         } else if let Some(&(rank, count)) = excess {
-            let right = partners.times(input.order[rank as usize]);
+            let right = study::whole(partners.times(input.order[rank as usize]).into());
+            let count = study::whole(count.into());
             Err((ReasonKind::WrongValue, format!("its count with {} is {count}, right is {right}", name(rank))))
         } else if fans > expected_fans {
             Err((ReasonKind::WrongValue, format!("fans={fans}, right is {expected_fans}")))

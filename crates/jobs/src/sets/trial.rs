@@ -223,6 +223,7 @@ impl<'a> SetTrial<'a> {
                 return None;
             }
             let title = self.truth.title(&self.truth.counted[at]);
+            let (count, right) = (study::whole(count), study::whole(right));
             let example = match self.way.precision {
                 SetPrecision::Exact => format!("{title} was counted as {count}; it has {right} ids"),
                 _ => format!(

@@ -1,6 +1,6 @@
 //! Judges replies: values to the last byte, versions by the ledger.
 
-use super::key::{id_of, key};
+use super::key::id_of;
 use super::value::{Flaw, Values};
 use super::versions::{Age, Ledger, Sight, Write};
 use job::{Offence, printable};
@@ -19,7 +19,7 @@ pub fn written(ledger: &Ledger, id: u64, slot: Slot, write: Write, reply: &Reply
         return Ok(());
     }
     ledger.fail_write(id, slot, write);
-    Err(Offence::failed(&key(id), reply))
+    Err(Offence::failed(&ledger.names.key(id), reply))
 }
 
 /// Judges the reply to a get of this key, sent when the ledger showed `sight`.
@@ -42,7 +42,7 @@ pub fn read(values: &Values, ledger: &Ledger, id: u64, sight: Sight, reply: &Rep
 fn odd(values: &Values, ledger: &Ledger, id: u64, sight: Sight, verified: Result<u32, Flaw>) -> Result<(), Offence> {
     match verified {
         Ok(version) => aged(ledger, id, sight, version),
-        Err(flaw) => Err(flawed(values, id, flaw)),
+        Err(flaw) => Err(flawed(values, ledger, id, flaw)),
     }
 }
 
@@ -52,9 +52,9 @@ fn no_value(ledger: &Ledger, id: u64, sight: Sight, reply: &Reply<'_>) -> Result
         Reply::Missing if !sight.exists() => Ok(()),
         Reply::Missing => {
             ledger.lose(id);
-            Err(missing(id))
+            Err(missing(ledger, id))
         }
-        _ => Err(Offence::failed(&key(id), reply)),
+        _ => Err(Offence::failed(&ledger.names.key(id), reply)),
     }
 }
 
@@ -63,7 +63,7 @@ fn aged(ledger: &Ledger, id: u64, sight: Sight, version: u32) -> Result<(), Offe
         if let Age::Stale(_) = age {
             ledger.lose(id);
         }
-        wrong_age(id, version, age)
+        wrong_age(ledger, id, version, age)
     })
 }
 
@@ -88,12 +88,14 @@ pub fn scanned(
             return Err(Offence::new(ReasonKind::ForeignData, row_key, "a scan answered a key that was never written"));
         };
         if id < next || at >= limit as usize {
-            let seen =
-                format!("a scan from {} of {limit} keys answered it out of order or beyond its limit", shown(start));
+            let seen = format!(
+                "a scan from {} of {limit} keys answered it out of order or beyond its limit",
+                shown(ledger, start)
+            );
             return Err(Offence::new(ReasonKind::WrongReply, row_key, seen));
         }
         skipped(ledger, start, sights, next..id.min(certain))?;
-        let version = values.verify(id, value).map_err(|flaw| flawed(values, id, flaw))?;
+        let version = values.verify(id, value).map_err(|flaw| flawed(values, ledger, id, flaw))?;
         let sight = sights.get((id - start) as usize).copied().unwrap_or_default();
         if !sight.is_newest(version) {
             aged(ledger, id, sight, version)?;
@@ -114,42 +116,42 @@ fn skipped(ledger: &Ledger, start: u64, sights: &[Sight], mut ids: Range<u64>) -
         Some(id) => {
             ledger.lose(id);
             let seen = "missing in a scan, after its write was acknowledged";
-            Err(Offence::new(ReasonKind::UnexpectedMiss, &key(id), seen))
+            Err(Offence::new(ReasonKind::UnexpectedMiss, &ledger.names.key(id), seen))
         }
         None => Ok(()),
     }
 }
 
-fn shown(id: u64) -> String {
-    printable(&key(id))
+fn shown(ledger: &Ledger, id: u64) -> String {
+    printable(&ledger.names.key(id))
 }
 
 #[cold]
-fn missing(id: u64) -> Offence {
-    Offence::new(ReasonKind::UnexpectedMiss, &key(id), "missing, after its write was acknowledged")
+fn missing(ledger: &Ledger, id: u64) -> Offence {
+    Offence::new(ReasonKind::UnexpectedMiss, &ledger.names.key(id), "missing, after its write was acknowledged")
 }
 
 #[cold]
-fn wrong_age(id: u64, version: u32, age: Age) -> Offence {
+fn wrong_age(ledger: &Ledger, id: u64, version: u32, age: Age) -> Offence {
     match age {
         Age::Stale(newer) => {
             let seen = format!("version {version}, after version {newer} was acknowledged or read");
-            Offence::new(ReasonKind::StaleValue, &key(id), seen)
+            Offence::new(ReasonKind::StaleValue, &ledger.names.key(id), seen)
         }
         Age::NeverIssued(issued) => {
             let seen = format!("version {version}, of which only {issued} were issued; was the store empty?");
-            Offence::new(ReasonKind::ForeignData, &key(id), seen)
+            Offence::new(ReasonKind::ForeignData, &ledger.names.key(id), seen)
         }
     }
 }
 
 #[cold]
-fn flawed(values: &Values, id: u64, flaw: Flaw) -> Offence {
+fn flawed(values: &Values, ledger: &Ledger, id: u64, flaw: Flaw) -> Offence {
     let (kind, seen) = match flaw {
         Flaw::Length(bytes) => (ReasonKind::WrongValue, format!("{bytes} bytes, must be {}", values.size())),
         Flaw::Header => (ReasonKind::WrongValue, "the checksum of its first 16 bytes is wrong".into()),
-        Flaw::OtherKey(other) => (ReasonKind::WrongKey, format!("the value of {}", shown(other))),
+        Flaw::OtherKey(other) => (ReasonKind::WrongKey, format!("the value of {}", shown(ledger, other))),
         Flaw::Payload(at) => (ReasonKind::WrongValue, format!("byte {at} is wrong")),
     };
-    Offence::new(kind, &key(id), seen)
+    Offence::new(kind, &ledger.names.key(id), seen)
 }

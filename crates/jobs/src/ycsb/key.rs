@@ -23,6 +23,42 @@ pub fn key(id: u64) -> [u8; KEY_BYTES] {
     key
 }
 
+/// How an id becomes a key.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum KeyNames {
+    /// Keys are in the order of their ids.
+    #[default]
+    InOrder,
+    /// The key is made of a hash of the id, so that neighbours lie far apart: `insertorder=hashed` of YCSB.
+    Hashed,
+}
+
+/// Most ids with hashed names.
+pub const MOST_HASHED: u64 = 1 << DIGIT_BITS;
+
+impl KeyNames {
+    /// The key of this id.
+    #[inline]
+    pub fn key(self, id: u64) -> [u8; KEY_BYTES] {
+        match self {
+            KeyNames::InOrder => key(id),
+            KeyNames::Hashed => key(hashed(id)),
+        }
+    }
+}
+
+/// Another id for each of the first [`MOST_HASHED`]: each step can be undone, so no two are the same.
+#[inline]
+fn hashed(id: u64) -> u64 {
+    const MASK: u64 = MOST_HASHED - 1;
+    let mut hash = id & MASK;
+    for odd in [0x6C9C_F99B_25BB, 0xB5D4_85F1_3A2D] {
+        hash ^= hash >> 25;
+        hash = hash.wrapping_mul(odd) & MASK;
+    }
+    hash ^ hash >> 25
+}
+
 /// The first half of a key whose id takes more than eight digits.
 #[cold]
 fn above(id: u64) -> [u8; 8] {
@@ -53,8 +89,9 @@ pub fn id_of(bytes: &[u8]) -> Option<u64> {
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used)]
 mod tests {
-    use super::{MAX_KEYS, id_of, key};
+    use super::{KeyNames, MAX_KEYS, MOST_HASHED, id_of, key};
 
     #[test]
     fn keys_are_hexadecimal_and_give_their_ids_back() {
@@ -76,6 +113,20 @@ mod tests {
         ] {
             assert_eq!(id_of(foreign), None);
         }
+    }
+
+    #[test]
+    fn hashed_names_are_keys_of_their_own_spread_over_all_that_there_can_be() {
+        let ids = (0..20_000).chain([MOST_HASHED / 2, MOST_HASHED - 1]);
+        let mut hashed: Vec<u64> = ids.map(|id| id_of(&KeyNames::Hashed.key(id)).unwrap()).collect();
+        let in_rising_pairs = hashed.windows(2).filter(|pair| pair[0] < pair[1]).count();
+        assert!((9_000..11_000).contains(&in_rising_pairs), "as of random numbers: {in_rising_pairs}");
+        let low = hashed.iter().filter(|hash| **hash < MOST_HASHED / 4).count();
+        assert!((4_500..5_500).contains(&low), "{low}");
+        hashed.sort_unstable();
+        hashed.dedup();
+        assert_eq!(hashed.len(), 20_002);
+        assert_eq!(KeyNames::InOrder.key(77), key(77));
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! The load: every key once, each slot its own.
 
 use super::judge;
-use super::key::{KEY_BYTES, key};
+use super::key::KEY_BYTES;
 use super::trial::YcsbTrial;
 use super::versions::Write;
 use super::workload::LoadOrder;
@@ -31,7 +31,7 @@ impl<'a> Load<'a> {
         let first = slots.start;
         let next = slots.map(|slot| (u64::from(slot), Write::default())).collect();
         let scattered = match trial.workload.load {
-            LoadOrder::Rising => None,
+            LoadOrder::Rising | LoadOrder::Hashed => None,
             LoadOrder::Scattered => Some(Scramble::new(trial.workload.records, trial.seed ^ SCATTERED)),
         };
         Load { trial, first, next, scattered, key: [0; KEY_BYTES], value: Vec::new() }
@@ -52,7 +52,7 @@ impl Worker for Load<'_> {
         let id = self.id(number);
         let write = self.trial.ledger.begin_write(id, self.first + slot);
         self.next[slot as usize].1 = write;
-        self.key = key(id);
+        self.key = self.trial.ledger.names.key(id);
         self.trial.values.make(id, write.version, &mut self.value);
         Step::Operation(Operation::Put { key: &self.key, value: &self.value })
     }

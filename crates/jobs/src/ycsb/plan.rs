@@ -26,6 +26,8 @@ const RENAMED: [(&str, &str, Option<&str>); 9] = [
 ];
 const LARGEST_VALUE_BYTES: u64 = 64 << 20;
 
+const NONE: &str = "it has no property of YCSB's CoreWorkload, such as recordcount=1000; is it the right file?";
+
 /// Properties of the file that count, the last of each name.
 type Found = BTreeMap<&'static str, Property>;
 
@@ -37,8 +39,10 @@ type Found = BTreeMap<&'static str, Property>;
 pub fn parse(text: &str) -> Result<PlanFile, JobError> {
     let mut plan = PlanFile::default();
     let mut found = Found::new();
+    let properties = properties::read(text);
+    is_of_ycsb(&properties)?;
     let mut unknown = Vec::new();
-    for property in properties::read(text) {
+    for property in properties {
         let Property { line, name, value } = &property;
         let Some((name, does)) = known::find(name) else {
             unknown.push(property);
@@ -59,9 +63,7 @@ pub fn parse(text: &str) -> Result<PlanFile, JobError> {
         }
     }
     if found.is_empty() {
-        return Err(JobError(
-            "it has no property of YCSB's CoreWorkload, such as recordcount=1000; is it the right file?".into(),
-        ));
+        return Err(JobError(NONE.into()));
     }
     for Property { line, name, .. } in unknown {
         if let Some(near) = known::near(&name) {
@@ -88,9 +90,48 @@ pub fn parse(text: &str) -> Result<PlanFile, JobError> {
     }
     let word = |name: &str, usual: &str| found.get(name).map_or(usual, |property| &property.value).to_owned();
     plan.params.push(("distribution".into(), word("requestdistribution", "uniform")));
-    let load = if word("insertorder", "hashed") == "hashed" { "scattered" } else { "rising" };
+    let load = load(&found, &mut plan);
     plan.params.push(("load".into(), load.into()));
     Ok(plan)
+}
+
+/// Refuses what is probably another file, without a word of what stands in it: it may be one of the system, with names of its users.
+fn is_of_ycsb(properties: &[Property]) -> Result<(), JobError> {
+    let known = properties.iter().filter(|it| known::find(&it.name).is_some()).count();
+    let is_strange = |it: &&Property| known::find(&it.name).is_none() && known::near(&it.name).is_none();
+    let strange: Vec<&Property> = properties.iter().filter(is_strange).collect();
+    let Some(first) = strange.first().filter(|_| strange.len() >= known) else { return Ok(()) };
+    if known == 0 {
+        return Err(JobError(NONE.into()));
+    }
+    let (count, all) = (study::whole(strange.len() as u64), study::whole(properties.len() as u64));
+    Err(JobError(format!(
+        "line {}: it is no property of YCSB's CoreWorkload, like {count} of the {all} properties of this file; is it the right file? If it is, \
+         remove these lines",
+        first.line
+    )))
+}
+
+/// The order of the load, and with `insertorder=hashed` where keys lie that are inserted in the run. Where there are scans these rise, since
+/// a scan is verified by the order of keys.
+fn load(found: &Found, plan: &mut PlanFile) -> &'static str {
+    let line = match found.get("insertorder") {
+        Some(order) if order.value != "hashed" => return "rising",
+        Some(order) => format!("line {}: insertorder=hashed: ", order.line),
+        None => String::new(),
+    };
+    let share = |name: &str| found.get(name).and_then(|share| share.value.parse::<f64>().ok()).unwrap_or(0.0);
+    match (share("insertproportion") > 0.0, share("scanproportion") > 0.0) {
+        (false, _) => "scattered",
+        (true, false) => "hashed",
+        (true, true) => {
+            plan.notes.push(format!(
+                "{line}keys inserted during the run rise here, each above all others, as scans are verified by the order of keys; YCSB \
+                 spreads them among the others"
+            ));
+            "scattered"
+        }
+    }
 }
 
 fn refused(Property { line, name, value }: &Property, possible: &str) -> JobError {

@@ -1,7 +1,7 @@
 //! Reads every key back: its final version must not be out of date.
 
 use super::judge;
-use super::key::{KEY_BYTES, key};
+use super::key::KEY_BYTES;
 use super::trial::YcsbTrial;
 use job::{Offence, Step, Think, Worker};
 use std::ops::Range;
@@ -35,7 +35,7 @@ impl Worker for ReadBack<'_> {
         if id >= self.trial.ledger.ids() {
             return Step::Finished;
         }
-        self.key = key(id);
+        self.key = self.trial.ledger.names.key(id);
         Step::Operation(Operation::Get { key: &self.key })
     }
 

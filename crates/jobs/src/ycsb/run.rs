@@ -2,7 +2,7 @@
 
 use super::chooser::Chooser;
 use super::judge;
-use super::key::{KEY_BYTES, key};
+use super::key::{KEY_BYTES, KeyNames};
 use super::trial::YcsbTrial;
 use super::versions::{Sight, Write};
 use super::workload::{Kind, Mix, Workload};
@@ -26,6 +26,7 @@ pub struct Run<'a> {
     draws_ahead: bool,
     /// Copies of what every operation needs, so that it is at hand.
     mix: Mix,
+    names: KeyNames,
     records: u64,
     stride: u64,
     key: [u8; KEY_BYTES],
@@ -97,6 +98,7 @@ impl<'a> Run<'a> {
             judged: trial.keeps == Keeps::Everything,
             draws_ahead,
             mix: trial.workload.mix,
+            names: trial.ledger.names,
             records: trial.workload.records,
             stride: u64::from(trial.slots),
             key: [0; KEY_BYTES],
@@ -132,7 +134,7 @@ impl Run<'_> {
             state.write = self.trial.ledger.begin_write(id, self.first + slot);
             version = state.write.version;
         }
-        self.key = key(id);
+        self.key = self.names.key(id);
         self.trial.values.make(id, version, &mut self.value);
         Step::Operation(Operation::Put { key: &self.key, value: &self.value })
     }
@@ -147,7 +149,7 @@ impl Run<'_> {
         }
         (state.stage, state.id, state.doubts) = (Stage::Look, id, false);
         state.sight = self.trial.ledger.sight(id);
-        self.key = key(id);
+        self.key = self.names.key(id);
         Step::Check(Operation::Get { key: &self.key })
     }
 
@@ -185,7 +187,7 @@ impl Run<'_> {
                         .sights
                         .extend((id..ids.min(id.saturating_add(limit.into()))).map(|id| trial.ledger.sight(id)));
                 }
-                self.key = key(id);
+                self.key = self.names.key(id);
                 return Step::Operation(Operation::Scan { start: &self.key, limit });
             }
             Kind::ReadModifyWrite => state.stage = Stage::ReadToWrite,
@@ -194,7 +196,7 @@ impl Run<'_> {
         if self.judged {
             state.sight = trial.ledger.sight(id);
         }
-        self.key = key(id);
+        self.key = self.names.key(id);
         Step::Operation(Operation::Get { key: &self.key })
     }
 
@@ -216,7 +218,7 @@ impl Run<'_> {
             (Stage::Scan { limit, certain }, Reply::Rows(rows)) => {
                 judge::scanned(values, ledger, id, limit, certain, sights, rows)
             }
-            (Stage::Scan { .. }, _) => Err(Offence::failed(&key(id), reply)),
+            (Stage::Scan { .. }, _) => Err(Offence::failed(&self.names.key(id), reply)),
             _ => written(),
         }
     }
@@ -245,7 +247,7 @@ impl Worker for Run<'_> {
         if self.judged {
             state.sight = self.trial.ledger.sight(id);
         }
-        self.key = key(id);
+        self.key = self.names.key(id);
         Step::Operation(Operation::Get { key: &self.key })
     }
 
@@ -263,7 +265,7 @@ impl Worker for Run<'_> {
         }
         if !self.judged {
             return match reply {
-                Reply::Failed(_) => Err(Offence::failed(&key(state.id), reply)),
+                Reply::Failed(_) => Err(Offence::failed(&self.names.key(state.id), reply)),
                 _ => Ok(()),
             };
         }

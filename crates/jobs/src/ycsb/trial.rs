@@ -1,7 +1,7 @@
 //! One execution: load, run, read back.
 
 use super::chooser::Chooser;
-use super::key::{KEY_BYTES, MAX_KEYS, key};
+use super::key::{KEY_BYTES, MAX_KEYS};
 use super::load::Load;
 use super::read_back::ReadBack;
 use super::run::Run;
@@ -42,7 +42,7 @@ impl<'a> YcsbTrial<'a> {
             slots: slots.max(1),
             keeps,
             values: Values::new(workload.value_bytes, seed),
-            ledger: Ledger::new(workload.records, inserts, slots.max(1)),
+            ledger: Ledger::new(workload.records, inserts, slots.max(1)).named(workload.load.names()),
             chooser: Chooser::new(workload, seed),
             verdicts: Mutex::default(),
         }
@@ -121,7 +121,7 @@ impl Trial for YcsbTrial<'_> {
         if index >= planned.max(self.ledger.ids()) {
             return false;
         }
-        out.extend_from_slice(&key(index));
+        out.extend_from_slice(&self.ledger.names.key(index));
         true
     }
 
@@ -129,7 +129,7 @@ impl Trial for YcsbTrial<'_> {
     fn later_key(&self, index: u64, out: &mut Vec<u8>) -> bool {
         let is_one = self.inserts.is_none() && index < MAX_KEYS;
         if is_one {
-            out.extend_from_slice(&key(index));
+            out.extend_from_slice(&self.ledger.names.key(index));
         }
         is_one
     }

@@ -14,6 +14,7 @@ mod in_doubt;
 mod order;
 mod times;
 
+use super::key::KeyNames;
 use doubt::Doubt;
 use order::{EndedOperation, MAX_VERSION, VERSION_BITS, Writes, is_forth, steps};
 use std::collections::{BTreeSet, HashMap};
@@ -106,6 +107,8 @@ pub enum Age {
 
 /// All keys.
 pub struct Ledger {
+    /// How ids become keys.
+    pub names: KeyNames,
     /// Keys whose number was known before the run.
     planned: Vec<Entry>,
     /// Keys beyond them, in chunks made when the first of them is inserted.
@@ -135,6 +138,7 @@ impl Ledger {
         let chunks = if inserts.is_none() { room().div_ceil(CHUNK) } else { 0 };
         let stride = if slots <= ROOMY_SLOTS { ROOMY } else { 1 };
         Ledger {
+            names: KeyNames::InOrder,
             planned: entries(planned as usize),
             more: (0..chunks).map(|_| OnceLock::new()).collect(),
             flights: (0..slots as usize * stride).map(|_| AtomicU64::new(0)).collect(),
@@ -146,6 +150,11 @@ impl Ledger {
             lost: Mutex::default(),
             times: OnceLock::new(),
         }
+    }
+
+    /// The same, of keys with these names.
+    pub fn named(self, names: KeyNames) -> Ledger {
+        Ledger { names, ..self }
     }
 
     #[inline]

@@ -1,6 +1,6 @@
 //! What a run does: proportions, distribution, sizes; from the letters A to F, and settings over them.
 
-use super::key::MAX_KEYS;
+use super::key::{KeyNames, MAX_KEYS, MOST_HASHED};
 use super::value::MIN_BYTES;
 use data::splitmix::mix;
 use job::{JobError, ParamInfo, Params};
@@ -22,7 +22,13 @@ pub static PARAMS: &[ParamInfo] = &[
     ),
     param("seconds", "0", "0 to 1000000000", "run this long instead; 0: by operations"),
     param("most_operations", "0", "0 or more", "with seconds=: the most operations of the run; 0: any number"),
-    param("load", "rising", "rising, scattered", "order in which keys are loaded; those inserted in the run rise"),
+    param(
+        "load",
+        "rising",
+        "rising, scattered, hashed",
+        "order in which keys are loaded; those inserted in the run rise. hashed: a hash of its number is the name of each key, so that \
+         all lie far apart",
+    ),
     param("value", "1000", "16 to 67108864", "bytes of every value (the fields of YCSB in one)"),
     param(
         "distribution",
@@ -184,6 +190,18 @@ pub enum LoadOrder {
     Rising,
     /// Neighbours far apart.
     Scattered,
+    /// By the number of the key, of which a hash is its name: what is loaded and what is inserted in the run lies far apart.
+    Hashed,
+}
+
+impl LoadOrder {
+    /// How ids become keys.
+    pub fn names(self) -> KeyNames {
+        match self {
+            LoadOrder::Rising | LoadOrder::Scattered => KeyNames::InOrder,
+            LoadOrder::Hashed => KeyNames::Hashed,
+        }
+    }
 }
 
 /// Everything a run is made of.
@@ -270,19 +288,29 @@ impl Workload {
         let load = match text("load") {
             "rising" => LoadOrder::Rising,
             "scattered" => LoadOrder::Scattered,
-            _ => return Err(wrong("load", "rising or scattered")),
+            "hashed" => LoadOrder::Hashed,
+            _ => return Err(wrong("load", "rising, scattered or hashed")),
         };
+        let scans = shares[Kind::Scan as usize] > 0.0;
+        if load == LoadOrder::Hashed && scans {
+            return Err(JobError(
+                "load=hashed cannot have scans, which are verified by the order of keys; use load=scattered, or scan=0"
+                    .into(),
+            ));
+        }
         let (scan_min, scan_max) = (whole("scan_min", 1, LONGEST_SCAN)?, whole("scan_max", 1, LONGEST_SCAN)?);
         if scan_min > scan_max {
             return Err(JobError(format!("scan_min={scan_min} is above scan_max={scan_max}; exchange them")));
         }
+        let most_keys = if load == LoadOrder::Hashed { MOST_HASHED } else { MAX_KEYS };
         let records = whole("records", 1, MAX_KEYS)?;
         let mix = Mix::new(shares, seed);
         if let RunLength::Operations(operations) = end
-            && records + mix.count(Kind::Insert, operations) > MAX_KEYS
+            && records + mix.count(Kind::Insert, operations) > most_keys
         {
             return Err(JobError(format!(
-                "records and inserts exceed {MAX_KEYS} keys; set fewer operations or records"
+                "records and inserts exceed {} keys; set fewer operations or records",
+                study::whole(most_keys)
             )));
         }
         Ok(Workload {
@@ -374,7 +402,7 @@ mod tests {
             ("records", "1e6", "records=1e6 is not possible; use 1 to 1000000000000000"),
             ("value", "15", "value=15 is not possible; use 16 to 67108864"),
             ("scan_min", "101", "scan_min=101 is above scan_max=100; exchange them"),
-            ("load", "sorted", "load=sorted is not possible; use rising or scattered"),
+            ("load", "sorted", "load=sorted is not possible; use rising, scattered or hashed"),
             (
                 "most_operations",
                 "5",

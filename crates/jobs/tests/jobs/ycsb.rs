@@ -40,6 +40,42 @@ fn every_workload_is_valid_and_comes_to_the_known_digest_with_any_number_of_slot
 }
 
 #[test]
+fn keys_whose_names_are_hashed_lie_among_the_loaded_ones_when_they_are_inserted_and_the_answer_is_the_same() {
+    let sorted = |set: &str, from: u64| {
+        let job = job(set);
+        let trial = job.trial(&job::TrialSetup { capabilities: everything(), seed: 7, slots: 4 });
+        let mut keys: Vec<(Vec<u8>, bool)> = Vec::new();
+        for index in 0.. {
+            let mut key = Vec::new();
+            if !trial.key(index, &mut key) {
+                break;
+            }
+            keys.push((key, index >= from));
+        }
+        keys.sort();
+        keys.into_iter().map(|(_, is_inserted)| is_inserted).collect::<Vec<_>>()
+    };
+    let first_half = |inserted: &[bool]| inserted[..inserted.len() / 2].iter().filter(|it| **it).count();
+    for (load, fewest, most) in [("rising", 0, 0), ("hashed", 80, 170)] {
+        let set = format!("workload=D load={load}");
+        let found = first_half(&sorted(&set, 500));
+        assert!((fewest..=most).contains(&found), "{load}: {found} of about 250");
+        for (slots, turns) in [(1, Turns::OneByOne), (16, Turns::Random(1))] {
+            let outcome = run(&*job(&set), &mut Memory::default(), everything(), slots, turns);
+            assert_eq!(outcome.reasons, [], "{load} {slots}");
+            assert_eq!(Some(outcome.answer.digest), job("workload=D").known_digest(), "{load} {slots}");
+        }
+    }
+    let scans = jobs::prepare(
+        jobs::find("ycsb").unwrap(),
+        None,
+        &[("workload", "E"), ("load", "hashed")].map(|(a, b)| (a.to_owned(), b.to_owned())),
+        42,
+    );
+    assert!(scans.err().unwrap().to_string().contains("load=hashed cannot have scans"));
+}
+
+#[test]
 fn the_digest_is_that_of_the_sorted_keys_and_their_verdicts() {
     // (seq 0 499 | awk '{printf "user0000%08x\tvalid\n", $1}') | LC_ALL=C sort | sha256sum
     let known = "sha256:a754f2887d6e76e58d6276ae51506ce4b78693ac04e7e1a6ee5e1749697aa9d3";

@@ -1,7 +1,7 @@
 //! The cost budget: what an operation's time went into, a stacked bar for each cell.
 
 use crate::chart::{Chart, DataTable, slug};
-use crate::charts::ranking::{WIDEST_LINEAR, rows_height};
+use crate::charts::ranking::{WIDEST_LINEAR, first, left_out, rows_height};
 use crate::figures;
 use crate::identity::label;
 use analysis::Unit;
@@ -40,8 +40,8 @@ fn rows<'a>(cells: &[&'a Cell]) -> Vec<Row<'a>> {
 /// Returns the budgets of one part's cells.
 pub(crate) fn chart(cells: &[&Cell], part: &str, batches: Option<Batches>) -> Option<Chart> {
     let (rows, one) = (rows(cells), if batches.is_some() { "batch" } else { "operation" });
-    let (first, last) = (rows.first()?, rows.last()?);
-    let wide = last.1.time_per_operation_ns.value > WIDEST_LINEAR * first.1.time_per_operation_ns.value;
+    let (quickest, slowest) = (rows.first()?, rows.last()?);
+    let wide = slowest.1.time_per_operation_ns.value > WIDEST_LINEAR * quickest.1.time_per_operation_ns.value;
     let (scale, note) = if wide {
         (
             Scale::Share,
@@ -58,15 +58,15 @@ pub(crate) fn chart(cells: &[&Cell], part: &str, batches: Option<Batches>) -> Op
     Some(Chart {
         id: slug(&format!("budget {part}")),
         title: format!("Where the time per {one} goes"),
-        note,
+        note: note + &left_out(rows.len()),
         description: rows
             .iter()
             .take(8)
             .map(|row| words::budget::sentence(&label(row.0), row.0, row.1))
             .collect::<Vec<_>>()
             .join(" "),
-        height: rows_height(rows.len()) + 28,
-        option: option(&rows, scale),
+        height: rows_height(first(&rows).len()) + 28,
+        option: option(first(&rows), scale),
         table: table(&rows),
     })
 }

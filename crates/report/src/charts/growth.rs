@@ -8,6 +8,7 @@ use crate::identity::{Identities, label};
 use analysis::Unit;
 use serde_json::{Value, json};
 use study::{Cell, CurvePoint, Stall};
+use words::units::whole;
 
 /// Stalls of a store in the table.
 const LISTED_STALLS: usize = 6;
@@ -140,9 +141,9 @@ fn describe(title: &str, drawn: &[&Cell], unit: Unit, figure: fn(&CurvePoint) ->
             "{}: {} at {} records, {} at {}",
             label(cell),
             shown(first),
-            first.records,
+            whole(first.records),
             shown(last),
-            last.records
+            whole(last.records)
         ))
     });
     format!("{title}. {}.", each.collect::<Vec<_>>().join("; "))
@@ -168,16 +169,16 @@ fn table(drawn: &[&Cell]) -> DataTable {
             .take(LISTED_STALLS)
             .map(|stall| {
                 let cause = stall.cause.as_ref().map_or(String::new(), |cause| format!(" ({cause})"));
-                format!("{} at {} records{cause}", words::units::duration(stall.duration_s), stall.records)
+                format!("{} at {} records{cause}", words::units::duration(stall.duration_s), whole(stall.records))
             })
             .collect();
         table.rows.push(vec![
             label(cell),
-            last.records.to_string(),
+            whole(last.records),
             figures::value(last.ops_per_s, Unit::PerSecond),
             figures::ns(last.p99_ns, last.p99_ns),
             memory.map_or("–".into(), |it| figures::value(it, Unit::Bytes)),
-            cell.growth.and_then(|growth| growth.left_memory_at_records).map_or("–".into(), |it| it.to_string()),
+            cell.growth.and_then(|growth| growth.left_memory_at_records).map_or("–".into(), whole),
             match cell.stalls.len() {
                 0 => "none".into(),
                 1..=LISTED_STALLS => stalls.join("; "),

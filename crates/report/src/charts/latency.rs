@@ -1,6 +1,7 @@
 //! Latency curves: response time against the share of operations answered by then, an axis of nines as HdrHistogram draws it.
 
 use super::facets::MOST_MARKED_LINES;
+use super::ranking::{first, left_out};
 use crate::chart::{Chart, DataTable, slug};
 use crate::figures::ns;
 use crate::identity::{Identities, label};
@@ -10,8 +11,9 @@ use words::units;
 
 /// Draws the cells of one part; void cells are left out of the picture and named in the table.
 pub(crate) fn chart(cells: &[&Cell], part: &str, identities: &Identities) -> Option<Chart> {
-    let drawn: Vec<&Cell> =
+    let known: Vec<&Cell> =
         cells.iter().copied().filter(|cell| cell.verdict.is_ranked() && response(cell).asked_n() > 0).collect();
+    let drawn = first(&known);
     if drawn.is_empty() {
         return None;
     }
@@ -29,10 +31,11 @@ pub(crate) fn chart(cells: &[&Cell], part: &str, identities: &Identities) -> Opt
         title: "Response time by percentile".into(),
         note: format!(
             "Each step to the right leaves out nine in ten of the operations that remain. Under open loop counted from the moment an operation \
-             was due.{}",
-            if words::failed::any(cells.iter().copied()) { FAILED } else { "" }
+             was due.{}{}",
+            if words::failed::any(cells.iter().copied()) { FAILED } else { "" },
+            left_out(known.len())
         ),
-        description: describe(&drawn),
+        description: describe(drawn),
         height: 400,
         option: json!({
             "grid": { "left": 8, "right": 28, "top": 40, "bottom": 30, "containLabel": true },

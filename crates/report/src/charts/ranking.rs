@@ -19,6 +19,7 @@ pub(crate) fn chart(group: &Group<'_>, part: &str, identities: &Identities) -> O
         return None;
     }
     let metric = group.metric;
+    let drawn = first(&group.cells);
     let title = words::group_heading(group);
     let durability = group.durability.map_or("", study::Durability::name);
     Some(Chart {
@@ -30,13 +31,31 @@ pub(crate) fn chart(group: &Group<'_>, part: &str, identities: &Identities) -> O
                 Precision::Estimate => " estimates",
             }
         )),
-        note: note(group),
+        note: note(group) + &left_out(group.cells.len()),
         description: describe(group),
-        height: rows_height(group.cells.len()),
-        option: option(&group.cells, metric, identities),
+        height: rows_height(drawn.len()),
+        option: option(drawn, metric, identities),
         table: table(group),
         title,
     })
+}
+
+/// Most rows or lines of a chart: of more the first are drawn, and all are in its table.
+const MOST_ROWS: usize = 200;
+
+/// The rows, or lines, that are drawn.
+pub(crate) fn first<T>(rows: &[T]) -> &[T] {
+    &rows[..rows.len().min(MOST_ROWS)]
+}
+
+/// That not all of so many rows are drawn, to follow a note.
+pub(crate) fn left_out(rows: usize) -> String {
+    match rows > MOST_ROWS {
+        true => {
+            format!(" The first {MOST_ROWS} of {} are drawn; all are in the table.", words::units::whole(rows as u64))
+        }
+        false => String::new(),
+    }
 }
 
 pub(crate) fn rows_height(rows: usize) -> u32 {

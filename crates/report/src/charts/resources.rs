@@ -1,7 +1,7 @@
 //! What a store used: processor time, memory, disk.
 
 use crate::chart::{Chart, DataTable, slug};
-use crate::charts::ranking::{bars, rows_height};
+use crate::charts::ranking::{bars, first, left_out, rows_height};
 use crate::figures;
 use crate::identity::{Identities, label};
 use analysis::{Metric, Unit};
@@ -87,10 +87,10 @@ fn chart(resource: &Resource, cells: &[&Cell], part: &str, identities: &Identiti
     Some(Chart {
         id: slug(&format!("{} {part}", resource.title)),
         title: resource.title.into(),
-        note: resource.note.into(),
+        note: resource.note.to_owned() + &left_out(rows.len()),
         description: format!("{}: {}.", resource.title, words.join(", ")),
-        height: rows_height(rows.len()),
-        option: bars(&rows, &[], figures::chart_unit(resource.unit), identities),
+        height: rows_height(first(&rows).len()),
+        option: bars(first(&rows), &[], figures::chart_unit(resource.unit), identities),
         table,
     })
 }

@@ -147,7 +147,10 @@ fn overlay(
         }
     }
     let drawn = if all > MOST_COMBINATIONS {
-        format!(" {MOST_COMBINATIONS} of {all} combinations are drawn; all are in the table of cells.")
+        format!(
+            " {MOST_COMBINATIONS} of {} combinations are drawn; all are in the table of cells.",
+            words::units::whole(all as u64)
+        )
     } else {
         String::new()
     };

@@ -1,6 +1,7 @@
 //! Rate and response time over the time of a trial, with stalls marked.
 
 use super::marked::MarkedStalls;
+use super::ranking::{first, left_out};
 use super::thin::thinned;
 use crate::chart::{Chart, DataTable, slug};
 use crate::figures;
@@ -24,12 +25,13 @@ pub(crate) fn charts(
     identities: &Identities,
     most_points: usize,
 ) -> Vec<Chart> {
-    let drawn: Vec<(&Cell, &TrialRecord)> = cells
+    let known: Vec<(&Cell, &TrialRecord)> = cells
         .iter()
         .filter(|cell| !cell.baseline && (cell.verdict.is_ranked() || has_faults(cell)))
         .filter_map(|&cell| Some((cell, median_trial(cell)?)))
         .filter(|(_, trial)| trial.series.len() > 1 && trial.makespan_s >= LEAST_S)
         .collect();
+    let (drawn, left_out) = (first(&known), left_out(known.len()));
     if drawn.is_empty() {
         return Vec::new();
     }
@@ -50,11 +52,11 @@ pub(crate) fn charts(
         |what: &str, title: &str, note: &str, unit: Unit, points: &dyn Fn(&TrialRecord) -> Vec<(f64, f64)>| Chart {
             id: slug(&format!("{what} over time {part}")),
             title: title.into(),
-            note: note.into(),
-            description: describe(title, &drawn),
+            note: note.to_owned() + &left_out,
+            description: describe(title, drawn),
             height: 320,
-            option: option(&drawn, &marked, identities, unit, points),
-            table: table(&drawn),
+            option: option(drawn, &marked, identities, unit, points),
+            table: table(&known),
         };
     vec![
         chart(

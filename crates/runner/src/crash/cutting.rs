@@ -141,7 +141,8 @@ impl Cutting<'_> {
         loop {
             let done = attempt();
             let runs = matches!(self.request.info.opener, Opener::Server { .. }) && self.installation.is_alive();
-            let is_last = is_over() || begun.elapsed() > self.patience() || self.is_stopped();
+            let is_refused = matches!(done, Err(RunError::Unsuited { .. }));
+            let is_last = is_refused || is_over() || begun.elapsed() > self.patience() || self.is_stopped();
             if done.is_ok() || !runs || is_last {
                 return done;
             }

@@ -260,3 +260,34 @@ impl RateTrials for StoreSearch<'_, '_> {
         Ok(seen)
     }
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::compare_clients;
+    use study::{Quantity, RateLimit, RateSearch};
+
+    fn search(store: &str, clients: u32, rate: f64, limited_by: RateLimit) -> RateSearch {
+        let rate = Some(Quantity { value: rate, ..Quantity::default() });
+        let varied = [("clients".to_owned(), clients.to_string())].into();
+        RateSearch { store: store.into(), clients, varied, rate, limited_by, ..RateSearch::default() }
+    }
+
+    #[test]
+    fn clients_were_too_few_where_more_of_them_keep_clearly_more_on_the_same_store() {
+        let mut searches = [
+            search("a", 1, 500.0, RateLimit::Store),
+            search("a", 6, 2_900.0, RateLimit::Store),
+            search("b", 1, 500.0, RateLimit::Store),
+            search("b", 6, 540.0, RateLimit::Store),
+            search("c", 1, 500.0, RateLimit::Client),
+            search("c", 6, 2_900.0, RateLimit::Store),
+        ];
+        compare_clients(&mut searches);
+        let limits = searches.each_ref().map(|search| search.limited_by);
+        let [store, connections, client] = [RateLimit::Store, RateLimit::Connections, RateLimit::Client];
+        assert_eq!(limits, [connections, store, store, store, client, store]);
+        let more = searches[0].more_clients.unwrap();
+        assert_eq!((more.clients, more.offered_ops_per_s), (6, 2_900.0));
+    }
+}

@@ -6,7 +6,7 @@ use crash::{AckLedger, Endurance};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use store::{Store, StoreError};
-use study::Target;
+use study::{Address, Spec, Target};
 
 /// How often a worker that waits for its end looks whether it is to end by itself.
 const LOOK: Duration = Duration::from_millis(5);
@@ -27,8 +27,10 @@ pub(crate) fn carry_out(
     let is_users = task.spec.target != Target::Private;
     match task.turn {
         CrashTurn::Write { endurance, upkeep } => {
-            if is_users {
-                crash::unused(store, &ledger, task.set(), task.deadline).map_err(refused)?;
+            if is_users
+                && let Some(left) = crash::left_over(store, &ledger, task.set(), task.deadline).map_err(refused)?
+            {
+                return Err(Refusal::Unsuited(format!("{left}{}", deletion(&task.spec))));
             }
             write(store, task, &ledger, endurance, upkeep, bench.stop).map_err(refused)
         }
@@ -47,6 +49,25 @@ pub(crate) fn carry_out(
             Ok(())
         }
     }
+}
+
+/// The line that deletes the keys of earlier crashes from a Redis or Valkey of one server; a store without such a line has none.
+fn deletion(spec: &Spec) -> String {
+    let (true, Target::Server(place)) =
+        (["redis", "valkey"].contains(&spec.name.trim_end_matches("-unix")), &spec.target)
+    else {
+        return String::new();
+    };
+    let mut line = "redis-cli".to_owned();
+    match place.addresses.first() {
+        Some(Address::Tcp { host, port }) => line += &format!(" -h {host} -p {}", port.unwrap_or(6379)),
+        Some(Address::Unix(path)) => line += &format!(" -s '{}'", path.display()),
+        None => {}
+    }
+    line.extend(place.user.iter().map(|user| format!(" --user {user}")));
+    line.extend(place.database.iter().map(|number| format!(" -n {number}")));
+    let password = if place.password.is_some() { " (its password in REDISCLI_AUTH)" } else { "" };
+    format!("{password}:\n{line} --scan --pattern '{}*' | xargs {line} unlink", crash::PREFIX)
 }
 
 /// Lets the clients write; meanwhile the store is kept busy with its upkeep.

@@ -3,7 +3,7 @@
 use crate::message::Doing;
 use job::Trial;
 use store::Store;
-use study::{Reason, ReasonKind};
+use study::{Reason, ReasonKind, whole};
 
 /// What is wrong with it; nothing where the store or the job cannot say. Not for a store of the user's: it may hold other keys.
 pub(crate) fn reasons(store: &dyn Store, trial: &dyn Trial) -> Vec<Reason> {
@@ -16,12 +16,15 @@ pub(crate) fn reasons(store: &dyn Store, trial: &dyn Trial) -> Vec<Reason> {
     };
     let mut reasons = Vec::new();
     if held.evicted + held.expired > 0 {
-        let example =
-            format!("the store counts {} keys evicted and {} expired; give it more memory", held.evicted, held.expired);
+        let example = format!(
+            "the store counts {} keys evicted and {} expired; give it more memory",
+            whole(held.evicted),
+            whole(held.expired)
+        );
         reasons.push(reason(ReasonKind::Evicted, held.evicted + held.expired, example));
     }
     if let (Some(keys), Some(left)) = (held.keys, trial.keys_left()) {
-        let example = format!("the store says it holds {keys} keys, {left} were left there");
+        let example = format!("the store says it holds {} keys, {} were left there", whole(keys), whole(left));
         match keys.cmp(&left) {
             std::cmp::Ordering::Greater => reasons.push(reason(ReasonKind::ForeignData, keys - left, example)),
             std::cmp::Ordering::Less => reasons.push(reason(ReasonKind::LostUpdates, left - keys, example)),

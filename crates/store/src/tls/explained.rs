@@ -14,21 +14,67 @@ const NOT_YET: &str = "the server's certificate is not valid yet; correct the cl
 
 const NO_TLS: &str = "what the server sent is not TLS; does it speak TLS at this port? If not, leave tls=on out";
 
+const NAMELESS: &str = "the server's certificate names no host; make it with a subjectAltName";
+
+const REVOKED: &str = "the server's certificate was revoked; renew it";
+
+const NOT_FOR_SERVERS: &str =
+    "the server's certificate is not made for servers; make it with extendedKeyUsage=serverAuth";
+
+const ASKS_BACK: &str = "the server asks clients for a certificate, which kvtrial cannot show; have it ask for none";
+
+const NOTHING_IN_COMMON: &str =
+    "the server and kvtrial have no version or cipher of TLS in common; let the server speak TLS 1.2 or 1.3";
+
+const NOT_KEPT: &str = "the server does not keep to TLS; correct the port, or read the server's log";
+
+const CUT_SHORT: &str =
+    "the server closed the connection during the handshake; does it speak TLS at this port? If not, leave tls=on out";
+
 /// What a driver says in its own words, by what is in them.
-const IN_OTHER_WORDS: [(&str, &str); 6] = [
+const IN_OTHER_WORDS: [(&str, &str); 19] = [
     ("UnknownIssuer", UNKNOWN_ISSUER),
     ("CaUsedAsEndEntity", AUTHORITY),
+    ("certificate is not valid for any names", NAMELESS),
     ("certificate not valid for name", OTHER_NAME),
+    ("NotValidForName", OTHER_NAME),
     ("certificate expired", EXPIRED),
     ("certificate not valid yet", NOT_YET),
+    ("certificate: Expired", EXPIRED),
+    ("certificate: NotValidYet", NOT_YET),
+    ("certificate does not allow extended key usage", NOT_FOR_SERVERS),
+    ("certificate: InvalidPurpose", NOT_FOR_SERVERS),
+    ("certificate: Revoked", REVOKED),
     ("received corrupt message", NO_TLS),
+    ("fatal alert: CertificateRequired", ASKS_BACK),
+    ("fatal alert: BadCertificate", ASKS_BACK),
+    ("fatal alert: ProtocolVersion", NOTHING_IN_COMMON),
+    ("peer is incompatible", NOTHING_IN_COMMON),
+    ("peer misbehaved", NOT_KEPT),
+    ("tls handshake eof", CUT_SHORT),
 ];
+
+/// How a driver begins to say what it has no words of its own for; a name of the library's follows.
+const BEGUN: [(&str, &str, &str); 2] = [
+    ("invalid peer certificate: ", "the server's certificate cannot be used", MAKE_AGAIN),
+    ("received fatal alert: ", "the server ended the handshake", READ_LOG),
+];
+
+const MAKE_AGAIN: &str = "make it again, or name the PEM file with its authority: ca=FILE";
+
+const READ_LOG: &str = "the server's log says why";
 
 /// Returns what a driver says went wrong, with the remedy where that was TLS.
 pub fn explained(error: impl std::fmt::Display) -> String {
     let said = error.to_string();
-    let known = IN_OTHER_WORDS.iter().find(|(words, _)| said.contains(words));
-    known.map_or(said, |(_, sentence)| format!("TLS: {sentence}"))
+    if let Some((_, sentence)) = IN_OTHER_WORDS.iter().find(|(words, _)| said.contains(words)) {
+        return format!("TLS: {sentence}");
+    }
+    let begun = BEGUN.iter().find_map(|(begin, what, remedy)| Some((said.split_once(begin)?.1, what, remedy)));
+    begun.map_or(said.clone(), |(name, what, remedy)| {
+        let name: String = name.chars().take_while(char::is_ascii_alphanumeric).collect();
+        format!("TLS: {what} ({}); {remedy}", spaced(&name))
+    })
 }
 
 /// Returns a sentence on what went wrong.
@@ -36,30 +82,42 @@ pub fn explained(error: impl std::fmt::Display) -> String {
 pub fn words(error: &rustls::Error) -> String {
     use rustls::{AlertDescription, CertificateError, Error};
     let sentence = match error {
-        Error::InvalidCertificate(CertificateError::NotValidForNameContext { presented, .. }) => match presented.as_slice() {
-            [] => "the server's certificate names no host; make it with a subjectAltName, or trust that very certificate: ca=FILE".into(),
-            names => {
-                let names: Vec<String> = names.iter().map(|name| readable(name)).collect();
-                format!("the server's certificate is only for {}; use that name in the URL", names.join(", "))
+        Error::InvalidCertificate(CertificateError::NotValidForNameContext { presented, .. }) => {
+            match presented.as_slice() {
+                [] => format!("{NAMELESS}, or trust that very certificate: ca=FILE"),
+                names => {
+                    let names: Vec<String> = names.iter().map(|name| readable(name)).collect();
+                    format!("the server's certificate is only for {}; use that name in the URL", names.join(", "))
+                }
             }
-        },
+        }
         Error::InvalidCertificate(CertificateError::NotValidForName) => OTHER_NAME.into(),
         Error::InvalidCertificate(CertificateError::UnknownIssuer) => UNKNOWN_ISSUER.into(),
-        Error::InvalidCertificate(CertificateError::Expired | CertificateError::ExpiredContext { .. }) => EXPIRED.into(),
-        Error::InvalidCertificate(CertificateError::NotValidYet | CertificateError::NotValidYetContext { .. }) => NOT_YET.into(),
+        Error::InvalidCertificate(CertificateError::Expired | CertificateError::ExpiredContext { .. }) => {
+            EXPIRED.into()
+        }
+        Error::InvalidCertificate(CertificateError::NotValidYet | CertificateError::NotValidYetContext { .. }) => {
+            NOT_YET.into()
+        }
+        Error::InvalidCertificate(CertificateError::Revoked) => REVOKED.into(),
+        Error::InvalidCertificate(
+            CertificateError::InvalidPurpose | CertificateError::InvalidPurposeContext { .. },
+        ) => NOT_FOR_SERVERS.into(),
         Error::InvalidCertificate(other) if format!("{other:?}").contains("CaUsedAsEndEntity") => {
             format!("{AUTHORITY}, or trust that very certificate: ca=FILE")
         }
-        Error::InvalidCertificate(other) => format!("the server's certificate cannot be used: {}", spaced(other)),
+        Error::InvalidCertificate(other) => {
+            format!("the server's certificate cannot be used ({}); {MAKE_AGAIN}", named(other))
+        }
         Error::InvalidMessage(_) => NO_TLS.into(),
         Error::AlertReceived(AlertDescription::CertificateRequired | AlertDescription::BadCertificate) => {
-            "the server asks clients for a certificate, which kvtrial cannot show; have it ask for none".into()
+            ASKS_BACK.into()
         }
-        Error::AlertReceived(alert) => format!("the server ended the handshake: {}", spaced(alert)),
-        Error::PeerIncompatible(why) => {
-            format!("the server and kvtrial have no version or cipher of TLS in common ({})", spaced(why))
+        Error::AlertReceived(AlertDescription::ProtocolVersion) | Error::PeerIncompatible(_) => {
+            NOTHING_IN_COMMON.into()
         }
-        Error::PeerMisbehaved(why) => format!("the server does not keep to TLS ({})", spaced(why)),
+        Error::AlertReceived(alert) => format!("the server ended the handshake ({}); {READ_LOG}", named(alert)),
+        Error::PeerMisbehaved(_) => NOT_KEPT.into(),
         other => other.to_string(),
     };
     format!("TLS: {sentence}")
@@ -74,11 +132,18 @@ fn readable(name: &str) -> String {
     }
 }
 
-/// A name of the library's, such as `HandshakeFailure`, as words.
+/// What the library calls something, without what it has around it: `Other(OtherError(BadDer))` as `bad der`.
 #[cfg(feature = "tls")]
-fn spaced(name: &impl std::fmt::Debug) -> String {
+fn named(it: &impl std::fmt::Debug) -> String {
+    let whole = format!("{it:?}");
+    let name = whole.split(" {").next().unwrap_or_default();
+    spaced(name.rsplit('(').next().unwrap_or_default().trim_end_matches(')'))
+}
+
+/// A name of the library's, such as `HandshakeFailure`, as words.
+fn spaced(name: &str) -> String {
     let mut words = String::new();
-    for letter in format!("{name:?}").chars() {
+    for letter in name.chars() {
         if letter.is_ascii_uppercase() && words.ends_with(|before: char| before.is_ascii_lowercase()) {
             words.push(' ');
         }
@@ -90,7 +155,7 @@ fn spaced(name: &impl std::fmt::Debug) -> String {
 #[cfg(all(test, feature = "tls"))]
 mod tests {
     use super::{explained, words};
-    use rustls::{AlertDescription, CertificateError, Error, InvalidMessage};
+    use rustls::{AlertDescription, CertificateError, Error, InvalidMessage, PeerIncompatible, PeerMisbehaved};
 
     #[test]
     fn what_went_wrong_with_tls_is_a_sentence_with_a_remedy_and_none_of_the_library_s_names() {
@@ -98,14 +163,30 @@ mod tests {
             (Error::InvalidCertificate(CertificateError::UnknownIssuer), "ca=FILE"),
             (Error::InvalidCertificate(CertificateError::Expired), "has expired; renew it"),
             (Error::InvalidCertificate(CertificateError::NotValidForName), "is for another name"),
-            (Error::InvalidCertificate(CertificateError::BadSignature), "cannot be used: bad signature"),
+            (
+                Error::InvalidCertificate(CertificateError::BadSignature),
+                "cannot be used (bad signature); make it again",
+            ),
             (Error::InvalidMessage(InvalidMessage::InvalidContentType), "speak TLS at this port?"),
-            (Error::AlertReceived(AlertDescription::HandshakeFailure), "ended the handshake: handshake failure"),
+            (
+                Error::AlertReceived(AlertDescription::HandshakeFailure),
+                "ended the handshake (handshake failure); the server's log says why",
+            ),
             (Error::AlertReceived(AlertDescription::CertificateRequired), "asks clients for a certificate"),
+            (Error::AlertReceived(AlertDescription::ProtocolVersion), "let the server speak TLS 1.2 or 1.3"),
+            (Error::PeerIncompatible(PeerIncompatible::NoCipherSuitesInCommon), "let the server speak TLS 1.2 or 1.3"),
+            (Error::PeerMisbehaved(PeerMisbehaved::MessageInterleavedWithHandshakeMessage), "read the server's log"),
+            (Error::InvalidCertificate(CertificateError::Revoked), "was revoked; renew it"),
+            (Error::InvalidCertificate(CertificateError::InvalidPurpose), "extendedKeyUsage=serverAuth"),
+            (Error::InvalidCertificate(CertificateError::BadEncoding), "(bad encoding); make it again"),
         ] {
             let words = words(&error);
             assert!(words.starts_with("TLS: ") && words.contains(said), "{words}");
             assert!(!words.contains("InvalidCertificate") && !words.contains("Other("), "{words}");
+            // A driver that has wrapped it says the same, or as much.
+            let by_driver = explained(format!("Error: Kind: I/O error: {error}, labels: {{}}"));
+            assert!(by_driver.starts_with("TLS: ") && !by_driver.contains("labels"), "{error}: {by_driver}");
+            assert!(by_driver.contains([';', '?']), "{by_driver}");
         }
         let driver = "error: invalid peer certificate: Other(OtherError(CaUsedAsEndEntity))";
         assert!(explained(driver).contains("CA:FALSE"));

@@ -52,8 +52,13 @@ impl Server {
     /// A private server, killed and started again by hand with these words more; `CERT` and `KEY` are files only its user can read.
     #[cfg(any(feature = "mysql", feature = "postgres"))]
     fn restarted(rig: Rig, words: &[&str]) -> Server {
+        Server::restarted_with(Certificates::made(), rig, words)
+    }
+
+    /// The same, with these certificates.
+    #[cfg(any(feature = "mysql", feature = "postgres"))]
+    fn restarted_with(certificates: Certificates, rig: Rig, words: &[&str]) -> Server {
         use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
-        let certificates = Certificates::made();
         let owner = std::fs::metadata(rig.file("data")).unwrap();
         let private = |name: &str| {
             let path = rig.file(name);
@@ -334,6 +339,50 @@ fn mariadb_is_spoken_to_over_tls() {
     Server::restarted(Rig::start("mysql"), &words).is_reached_by_who_names_its_authority("mysql");
 }
 
+/// Words of `openssl` for a certificate that its owner has signed.
+const FOR_A_SERVER: &str = "-addext subjectAltName=IP:127.0.0.1 -addext basicConstraints=critical,CA:FALSE";
+const NAMES_NO_HOST: &str = "-addext basicConstraints=critical,CA:FALSE";
+const OF_AN_AUTHORITY: &str = "-addext subjectAltName=IP:127.0.0.1";
+
+#[cfg(feature = "mysql")]
+#[test]
+fn mariadb_with_a_certificate_its_owner_has_signed_is_reached_by_who_names_it_or_says_how_to_make_it() {
+    let server = |made: &str| {
+        let words = ["--ssl-cert=CERT", "--ssl-key=KEY", "--require-secure-transport=on"];
+        Server::restarted_with(Certificates::self_signed(made), Rig::start("mysql"), &words)
+    };
+    let by_name = |server: &Server| server.open("mysql", &format!(",tls=on,ca={}", server.authority().display()));
+    let good = server(FOR_A_SERVER);
+    let opened = soon("it lets somebody in", || by_name(&good).ok());
+    assert_eq!(Client::of(opened.store()).put("k", "v"), OwnedReply::Done);
+    for (made, remedy) in
+        [(OF_AN_AUTHORITY, "make it with basicConstraints=CA:FALSE"), (NAMES_NO_HOST, "make it with a subjectAltName")]
+    {
+        let server = server(made);
+        let said = soon("it says what is wrong", || by_name(&server).map(drop).err().filter(|it| it.contains("TLS: ")));
+        assert!(said.contains(remedy) && !said.contains("Error"), "{said}");
+    }
+}
+
+#[cfg(feature = "mongodb")]
+#[test]
+fn mongodb_with_a_certificate_its_owner_has_signed_is_believed_by_who_names_it_or_says_how_to_make_it() {
+    for (made, remedy) in [
+        (FOR_A_SERVER, None),
+        (OF_AN_AUTHORITY, Some("make it with basicConstraints=CA:FALSE")),
+        (NAMES_NO_HOST, Some("make it with a subjectAltName")),
+    ] {
+        let server = anybody_with(Certificates::self_signed(made));
+        let said = server.open("mongodb", &format!(",tls=on,ca={}", server.authority().display()));
+        let said = said.map(drop).unwrap_err();
+        match remedy {
+            Some(remedy) => assert!(said.contains("TLS: ") && said.contains(remedy), "{said}"),
+            // It is believed, and then it does not speak as MongoDB does.
+            None => assert!(!said.contains("TLS: ") && !said.contains("certificate"), "{said}"),
+        }
+    }
+}
+
 #[cfg(feature = "couchdb")]
 #[test]
 fn couchdb_is_spoken_to_over_tls() {
@@ -372,7 +421,12 @@ fn ignite_is_spoken_to_over_tls() {
 /// What answers in the protocol of nobody, after the handshake.
 #[cfg(any(feature = "mongodb", feature = "cassandra"))]
 fn anybody() -> Server {
-    Server::start("openssl", |port, file| {
+    anybody_with(Certificates::made())
+}
+
+#[cfg(any(feature = "mongodb", feature = "cassandra"))]
+fn anybody_with(certificates: Certificates) -> Server {
+    Server::start_with(&Rc::new(certificates), "openssl", |port, file| {
         words(format!("s_server -quiet -accept 127.0.0.1:{port} -cert {} -key {}", file("cert.pem"), file("key.pem")))
     })
 }

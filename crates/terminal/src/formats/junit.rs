@@ -6,6 +6,7 @@ use words::{meaning, remedy};
 
 /// One cell a test case: void is a failure, not run is skipped; the time is the median of its trials.
 pub fn study_junit(study: &Study) -> String {
+    let names = analysis::CellNames::of(study);
     let cases = study.cells.iter().map(|cell| {
         let said = |reason: &study::Reason| {
             let example = if reason.example.is_empty() { String::new() } else { format!(": {}", reason.example) };
@@ -15,7 +16,7 @@ pub fn study_junit(study: &Study) -> String {
         let kinds: Vec<String> = cell.verdict.reasons.iter().map(|reason| reason.kind.name()).collect();
         TestCase {
             class: format!("kvtrial.{}", cell.job),
-            name: analysis::cell_name(study, cell),
+            name: names.of_cell(cell),
             time_s: cell.makespan_s.map(|makespan| makespan.value),
             result: match cell.verdict.status {
                 Status::Void => TestResult::Failed { kind: kinds.join(" "), message: reasons.join("; ") },

@@ -18,6 +18,7 @@ pub fn study_markdown(study: &Study) -> String {
             table(&mut text, &part.label, group, study);
         }
     }
+    let names = analysis::CellNames::of(study);
     let reasons: Vec<String> = study
         .cells
         .iter()
@@ -28,7 +29,7 @@ pub fn study_markdown(study: &Study) -> String {
             let example = if reason.example.is_empty() { String::new() } else { format!(": {}", reason.example) };
             let what = format!("{}{times}{example}", reason.kind.name());
             let verb = if cell.verdict.status == Status::NotRun { "was" } else { "is" };
-            let name = code(&analysis::cell_name(study, cell));
+            let name = code(&names.of_cell(cell));
             format!("- {name} {verb} {}: {}", cell.verdict.status, escaped(&what))
         })
         .collect();

@@ -107,7 +107,7 @@ impl CrashView {
                 units::clock(self.begun.elapsed().as_secs_f64()),
                 units::whole(cut.found.acknowledged),
                 units::whole(cut.found.lost),
-                words::crashes::outcome(case)
+                so_far(case)
             );
             // Standard error is closed: nobody wants to know.
             let _ = writeln!(std::io::stderr(), "{line}");
@@ -156,6 +156,14 @@ impl CrashView {
         let style = if found.lost > 0 && case.promise == Promise::Broken { Style::Bad } else { Style::Plain };
         let lost = paint(&format!("{} lost", units::whole(found.lost)), style, self.colour);
         format!("{} acknowledged  {lost}", units::count(found.acknowledged as f64))
+    }
+}
+
+/// In a line of its own there is no title above `none made`.
+fn so_far(case: &CrashCase) -> &'static str {
+    match words::crashes::outcome(case) {
+        "none made" => "nothing was promised",
+        outcome => outcome,
     }
 }
 

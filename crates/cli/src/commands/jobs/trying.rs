@@ -33,7 +33,7 @@ pub(super) enum Extent {
 impl Tried {
     /// In a sentence.
     pub(super) fn sentence(self) -> String {
-        let Tried { operations, extent } = self;
+        let (operations, extent) = (study::whole(self.operations), self.extent);
         match extent {
             Extent::Whole => {
                 format!("Tried on {STORE} with one client, to the end: {operations} operations, no error.")

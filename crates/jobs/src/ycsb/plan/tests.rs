@@ -120,6 +120,10 @@ fn work_this_job_does_not_do_is_refused_by_line_and_name() {
             "line 2: YCSB has no property 'readporportion'. Did you mean readproportion?",
         ),
         ("root:x:0:0:root:/root:/bin/sh\nbin:x:2:2", "it has no property of YCSB's CoreWorkload"),
+        (
+            "root:x:0:0:root:/root:/bin/sh\nrecordcount=9\nbin:x:2:2",
+            "line 1: it is no property of YCSB's CoreWorkload, like 2 of the 3 properties of this file; is it the right file?",
+        ),
     ] {
         let error = parse(text).unwrap_err().to_string();
         assert!(error.starts_with(expected), "{text}: {error}");
@@ -128,6 +132,37 @@ fn work_this_job_does_not_do_is_refused_by_line_and_name() {
     {
         assert!(parse(text).is_ok_and(|plan| plan.notes.is_empty()), "{text}");
     }
+}
+
+#[test]
+fn no_word_of_a_file_that_is_none_is_shown() {
+    let users = "root:x:0:0:root:/root:/bin/sh\nalice:x:1000:1000::/home/alice:/bin/bash\n";
+    for more in ["", "recordcount=9\n", "table:x:1002:1002:::\n", "operationcount=9\nfieldcount=1\nrecordcount=5\n"] {
+        let shown = match parse(&format!("{more}{users}{users}")) {
+            Ok(plan) => plan.notes.join("\n"),
+            Err(error) => error.to_string(),
+        };
+        let secret = ["root", "alice", "home", "1000", "1001", "bash"].into_iter().find(|word| shown.contains(word));
+        assert_eq!(secret, None, "{shown}");
+        assert!(shown.contains("is it the right file?"), "{shown}");
+    }
+}
+
+#[test]
+fn inserted_keys_are_spread_as_by_ycsb_unless_there_are_scans_and_then_that_is_said() {
+    let with = |scans: &str, order: &str| {
+        let shares = format!("readproportion=0.9\nupdateproportion=0\ninsertproportion=0.05\nscanproportion={scans}\n");
+        let plan = parse(&format!("recordcount=9\noperationcount=9\n{shares}{order}")).unwrap();
+        let rise = plan.notes.iter().any(|note| note.contains("inserted during the run rise here"));
+        is_prepared(&plan.params);
+        (get(&plan, "load").to_owned(), rise)
+    };
+    for order in ["", "insertorder=hashed"] {
+        assert_eq!(with("0", order), ("hashed".into(), false));
+        assert_eq!(with("0.05", order), ("scattered".into(), true));
+    }
+    assert_eq!(with("0.05", "insertorder=ordered"), ("rising".into(), false));
+    assert_eq!(get(&parse("recordcount=9").unwrap(), "load"), "scattered");
 }
 
 /// What YCSB's documentation (the head of `CoreWorkload.java`, and `workload_template`) says that a property does, as a value of the
@@ -182,7 +217,11 @@ fn a_thousand_made_files_become_what_the_documentation_of_ycsb_says() {
             let of_plan = plan.params.iter().find(|(known, _)| known == ours).map(|(_, value)| value.clone());
             let expected = match (name, said.get(name)) {
                 ("fieldcount" | "fieldlength", _) => Some(bytes.to_string()),
-                ("insertorder", Some(&order)) => Some((if order == "ordered" { "rising" } else { "scattered" }).into()),
+                ("insertorder", Some(&"ordered")) => Some("rising".into()),
+                ("insertorder", _) if said["insertproportion"] != "0" && said["scanproportion"] == "0" => {
+                    Some("hashed".into())
+                }
+                ("insertorder", _) => Some("scattered".into()),
                 ("maxexecutiontime", Some(&"0")) => None,
                 (_, value) => value.map(|value| (*value).to_owned()),
             };
