@@ -64,6 +64,7 @@ impl Fate {
 
 impl<'a> Failure<'a> {
     /// Returns the fate of the operation.
+    #[inline]
     pub fn fate(self) -> Fate {
         match self {
             Failure::Refused(_) => Fate::Refused,
