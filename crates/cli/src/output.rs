@@ -68,7 +68,7 @@ pub fn print(text: &str) -> Result<(), CommandFailure> {
     written(&visible(text))
 }
 
-/// Prints as [`print`] does, with kvtrial's own colours, where there are any.
+/// Prints as [`print()`] does, with kvtrial's own colours, where there are any.
 pub fn print_painted(text: &dyn Fn(Colour) -> String) -> Result<(), CommandFailure> {
     written(&painted(text, colour()))
 }

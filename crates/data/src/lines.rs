@@ -197,7 +197,10 @@ mod tests {
         let of_this_process = ["/dev/null", "/dev/stdin", "/proc/version"].map(PathBuf::from);
         for path in [pipe, socket].iter().chain(&of_this_process) {
             let error = Lines::open(path).err().unwrap().to_string();
-            assert!(error.contains("it is no file") && error.contains("write it to a file first"), "{error}");
+            assert!(
+                error.contains("it is not a regular file") && error.contains("write it to a file first"),
+                "{error}"
+            );
         }
     }
 

@@ -132,7 +132,7 @@ fn a_void_cell_is_shown_with_its_reason_and_never_compared() {
 fn impossible_conditions_are_refused_with_the_remedy() {
     let desk = before_and_after(1.0);
     for (words, remedy) in [
-        ("compare before after --fail-if p98>+5%", "there are: makespan"),
+        ("compare before after --fail-if p98>+5%", "use one of: makespan"),
         ("compare before after --fail-if p99>5%", "+5%"),
         ("compare before:sqlite after:sqlite --fail-if server_rss>+5%", "no cell has a figure for server_rss"),
         ("compare before --fail-if p99>+5%", "name two studies"),
