@@ -72,11 +72,18 @@ impl Series {
         self.current.errors += 1;
     }
 
-    /// Notes a latency seen at `now`, before it is recorded in the histograms.
+    /// Notes a latency seen at `now`, before it is recorded in the histograms. Returns the longest of the interval before it.
     #[inline(always)]
-    pub fn note(&mut self, now: Ticks, ns: u64, histograms: &Histograms, live: &Live) {
+    pub fn note(&mut self, now: Ticks, ns: u64, histograms: &Histograms, live: &Live) -> u64 {
         self.pass(now, histograms, live);
-        self.current.max_ns = self.current.max_ns.max(ns);
+        let longest_ns = self.current.max_ns;
+        self.current.max_ns = longest_ns.max(ns);
+        longest_ns
+    }
+
+    /// Takes the latency back that was noted last, given the longest before.
+    pub fn take_back(&mut self, longest_ns: u64) {
+        self.current.max_ns = longest_ns;
     }
 
     /// It is `now`: what is counted next belongs to the interval of this time, whether or not there is a latency.

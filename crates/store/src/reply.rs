@@ -63,6 +63,7 @@ impl Fate {
 
 impl<'a> Failure<'a> {
     /// What is known of the operation.
+    #[inline]
     pub fn fate(self) -> Fate {
         match self {
             Failure::Refused(_) => Fate::Refused,

@@ -269,6 +269,35 @@ fn operations_on_a_server_that_is_away_for_good_fail_at_once_and_it_is_found_whe
 }
 
 #[test]
+fn operations_that_have_less_time_than_an_attempt_waits_do_not_put_the_attempt_off() {
+    for clients in CLIENTS {
+        let mut peers = Peers::new(clients, 1);
+        peers.close_all();
+        let mut inbox = testkit::Inbox::default();
+        // Each has 20 ms, then it is abandoned and the next one comes: so attempts are soon as far apart as they get.
+        let mut try_for = |peers: &mut Peers, time: Duration, mut is_over: Box<dyn FnMut(&mut Peers) -> bool>| {
+            let start = Instant::now();
+            while start.elapsed() < time && !is_over(peers) {
+                peers.get(0, "k");
+                let end = Instant::now() + Duration::from_millis(20);
+                let mut failed = false;
+                while !failed && Instant::now() < end {
+                    failed = !peers.poll(Until::At(end)).is_empty();
+                }
+                if !failed {
+                    peers.client.session.abandon(0, &mut inbox);
+                }
+            }
+            start.elapsed()
+        };
+        try_for(&mut peers, 4 * wire::RETRY_LONGEST, Box::new(|_| false));
+        peers.listen();
+        let took = try_for(&mut peers, PATIENCE, Box::new(|peers| peers.accept_waiting(0)));
+        assert!(took < PATIENCE, "{clients}: the server is back, and no attempt is made");
+    }
+}
+
+#[test]
 fn a_server_that_answers_and_hangs_up_each_time_is_reached_each_time() {
     for clients in CLIENTS {
         let mut peers = Peers::new(clients, 1);

@@ -140,7 +140,9 @@ impl Lane<'_> {
             self.now = self.clock.now();
             match reply {
                 Reply::Failed(_) => self.books.fail(kind, self.now),
-                _ => self.books.respond(kind, self.now, self.clock.ns(self.now.saturating_sub(start)), 1),
+                _ => {
+                    self.books.respond(kind, self.now, self.clock.ns(self.now.saturating_sub(start)), 1);
+                }
             }
         }
         self.complete(slot, kind, reply);

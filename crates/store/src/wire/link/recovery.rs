@@ -30,8 +30,7 @@ impl<C: Codec> Link<C> {
                     self.trouble.as_ref().map(|trouble| now - trouble.since).filter(|away| *away >= PATIENCE);
                 let Some(away) = given_up else { return Ok(Some(Flush::Down(retry_at))) };
                 let words = format!("the server has been away for {:.0} s", away.as_secs_f64());
-                common.buffers.take_back(&mut self.out);
-                self.fail(Failure::NotConnected(&words), common, sink);
+                self.fail_unsent(Failure::NotConnected(&words), common, sink);
                 return Ok(Some(Flush::Sent));
             }
             self.open_again(0, String::new(), common, sink)?;
@@ -134,7 +133,11 @@ impl<C: Codec> Link<C> {
             _ => (Failure::NotConnected(NOT_IN_TIME), Loss::Unreached(NOT_IN_TIME.into())),
         };
         sink.reply(slot, &Reply::Failed(failure));
-        self.lose(loss, common, sink);
+        match self.line {
+            // The next attempt stays when it is: operations with less time than is left until then would put it off for ever.
+            Line::Down { .. } => self.fail_unsent(Failure::NotConnected(NOT_IN_TIME), common, sink),
+            Line::Up(_) | Line::Opening(_) => self.lose(loss, common, sink),
+        }
         // Another node may answer: where there is none, this one is asked again.
         self.node = (self.node + 1) % common.endpoints.len();
         true
@@ -177,6 +180,14 @@ impl<C: Codec> Link<C> {
             }
             return;
         }
+        self.fail(failure, common, sink);
+    }
+
+    /// Fails what waits for a connection that is not up: nothing of it has left.
+    #[cold]
+    fn fail_unsent<F: Fn() -> C>(&mut self, failure: Failure<'_>, common: &mut Common<F>, sink: &mut dyn Sink) {
+        self.codec = (common.make_codec)();
+        common.buffers.take_back(&mut self.out);
         self.fail(failure, common, sink);
     }
 
