@@ -89,7 +89,8 @@ fn a_preset_shows_what_was_wanted_in_2012_beside_what_is_reached_here() {
     let ran = Desk::new().kvtrial("run events --preset 2012 --scale 0.01 --repeats 1 --warmups 0 --out out");
     assert_eq!(ran.status, 0, "{}", ran.said());
     let said = ran.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
-    for words in ["As in 2012", "10,000 events instead of 1,000,000", "130k events/s", "200k events/s", "100k events/s"] {
+    for words in ["As in 2012", "10,000 events instead of 1,000,000", "130k events/s", "200k events/s", "100k events/s"]
+    {
         assert!(said.contains(words), "{words}: {}", ran.said());
     }
 }
