@@ -277,7 +277,7 @@ fn what_is_wrong_only_at_the_end_is_found_by_reading_back() {
     for (lie, kind, words) in [
         (&br#"{"fans":1,"with":{"no-such-page":1}}"#[..], ReasonKind::ForeignData, "no-such-page"),
         (br#"{"fans":1,"with":{"libc6":1,"libc6":1}}"#, ReasonKind::WrongValue, "libc6 twice"),
-        (br#"{"fans":1,"with":{"libc6":1000}}"#, ReasonKind::WrongValue, "is 1000, right is"),
+        (br#"{"fans":1,"with":{"libc6":1000}}"#, ReasonKind::WrongValue, "is 1,000, right is"),
         (br#"{"fans":1000,"with":{}}"#, ReasonKind::WrongValue, "fans=1000, right is"),
         (br#"{"fans":1}"#, ReasonKind::WrongValue, "not a record"),
         (br#"{"fans":1,"with":{}}"#, ReasonKind::LostUpdates, "key python3: 1 fans of"),

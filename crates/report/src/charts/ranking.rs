@@ -48,7 +48,7 @@ pub(crate) fn first<T>(rows: &[T]) -> &[T] {
     &rows[..rows.len().min(MOST_ROWS)]
 }
 
-/// That not all of so many rows are drawn, to follow a note.
+/// That not all of these rows are drawn, to follow a note.
 pub(crate) fn left_out(rows: usize) -> String {
     match rows > MOST_ROWS {
         true => {
