@@ -37,6 +37,7 @@ const TELLING: &[u8] = b"\r\n\t $*:+-0123459VAEHD\0\x01\xff";
 pub struct Dice(u64);
 
 impl Dice {
+    /// Makes dice that throw the numbers of this seed.
     pub fn of(seed: u64) -> Dice {
         Dice(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1)
     }
