@@ -48,18 +48,17 @@ pub fn setting_of(store: &str, level: Durability) -> Option<&'static str> {
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::setting_of;
-    use crate::redis::facts::append_only_file;
     use study::Durability;
 
     #[test]
-    fn the_settings_of_redis_are_those_that_a_private_one_is_given() {
-        for level in crate::redis::DURABILITIES {
-            let (appendonly, appendfsync) = append_only_file(*level);
-            let said = setting_of("redis-unix", *level).unwrap();
-            assert!(said.starts_with(&format!("appendonly {appendonly}")), "{level}: {said}");
-            assert!(appendonly == "no" || said.ends_with(&format!("appendfsync {appendfsync}")), "{level}: {said}");
-        }
-        assert_eq!(setting_of("redis", Durability::Second), Some("appendonly yes, appendfsync everysec"));
+    fn every_level_of_redis_has_the_setting_that_redis_itself_has_for_it() {
+        let settings: Vec<_> =
+            crate::find("redis").unwrap().durabilities.iter().map(|level| setting_of("redis-unix", *level)).collect();
+        let fsync = |setting: Option<&'static str>| setting.unwrap().rsplit(' ').next();
+        assert_eq!(
+            settings.into_iter().map(fsync).collect::<Vec<_>>(),
+            [Some("no"), Some("no"), Some("everysec"), Some("always")]
+        );
     }
 
     #[test]
