@@ -1,14 +1,11 @@
 //! Two cells against each other: how many times one is the other, and could that be chance?
 
 use crate::conditions::{Condition, Difference, Weight, differences};
-use crate::separation::{Figures, Shown, direction, lies_above};
+use crate::separation::{ALPHA, Figures, Shown, direction, lies_above};
 use crate::{Better, Judgement, Metric};
 use serde::Serialize;
 use stats::{Bootstrap, Detectable, Detection, Estimate, FEWEST_TRIALS, Separation};
 use study::{Cell, Quantity, Reason, Status, Study, Verdict};
-
-/// A difference is called real where the corrected p-value is below this.
-pub const ALPHA: f64 = 0.05;
 
 /// Everything `kvtrial compare` found; what its JSON holds.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]

@@ -1,6 +1,7 @@
 //! Conditions under which a comparison fails: `p99 > +5%`, `ops_per_s < -3%`, `p99 > 2ms`.
 
-use crate::comparison::{ALPHA, Contrast};
+use crate::comparison::Contrast;
+use crate::separation::ALPHA;
 use crate::{Metric, Pair, Unit};
 use serde::Serialize;
 use std::fmt;

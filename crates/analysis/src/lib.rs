@@ -41,8 +41,8 @@ mod summary;
 
 pub use budget::{budget, fill_budgets};
 pub use comparison::{
-    ALPHA, Across, Allowed, Alone, Candidates, ComparedCell, Comparison, Contrast, Finding, Obstacle, Pair, Source,
-    Unlike, VoidCell, compare, ratio,
+    Across, Allowed, Alone, Candidates, ComparedCell, Comparison, Contrast, Finding, Obstacle, Pair, Source, Unlike,
+    VoidCell, compare, ratio,
 };
 pub use conditions::{Condition, Difference, Weight, are_made_alike, differences};
 pub use cost::{baseline, cost, spread};
@@ -58,6 +58,6 @@ pub use pairing::{CellNames, Matched, SelectError, by_parameters, cell_name, met
 pub use ranking::{
     Group, MOST_RANKED, Part, Precision, Rank, RankedCell, Replication, common_parameters, groups, parts, ranking,
 };
-pub use separation::{Shown, separate};
+pub use separation::{ALPHA, Shown, separate};
 pub use stalls::stalls;
 pub use summary::{median_trial, settle_unrun, summarise};

@@ -1,10 +1,12 @@
 //! Which cells are shown to differ: the one rule behind places in a table, marks in a sweep, headlines and comparisons.
 
 use crate::Metric;
-use crate::comparison::ALPHA;
 use stats::{Bootstrap, FEWEST_TRIALS, Separation, TrialFigures};
 use std::collections::HashMap;
 use study::Cell;
+
+/// A difference is called real where the corrected p-value is below this.
+pub const ALPHA: f64 = 0.05;
 
 /// The order that the trials of two cells show.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

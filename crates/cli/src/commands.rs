@@ -6,6 +6,7 @@ mod compare;
 mod completions;
 mod crash;
 mod echo;
+mod ending;
 mod fetch_store;
 mod find_rate;
 mod fork_server;

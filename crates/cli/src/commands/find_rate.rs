@@ -1,7 +1,7 @@
 //! `kvtrial run --find-rate`: the highest rate under a bound, for each store.
 
+use super::ending::{NOTHING_KEPT, clear, tell_left, untrusted, write_cells};
 use super::notebook::{Closed, Notebook, interrupted, stopped};
-use super::run::{NOTHING_KEPT, clear, tell_left, untrusted, write_cells};
 use super::{leftovers, report_files, tables};
 use crate::args::RunArguments;
 use crate::failure::{self, CommandFailure};

@@ -1,7 +1,8 @@
 //! `kvtrial tune`: the best setting of a store and job, within a budget of time.
 
+use super::ending::{NOTHING_KEPT, write_cells};
 use super::notebook::{Closed, Notebook, interrupted, stopped};
-use super::run::{NOTHING_KEPT, default_directory, redacted_command, write_cells};
+use super::run::{default_directory, redacted_command};
 use super::{report_files, selftest, tables, target};
 use crate::args::TuneArguments;
 use crate::failure::{self, CommandFailure};
