@@ -229,7 +229,10 @@ fn what_real_servers_evict_is_counted_as_evicted() {
         let ran = run_once("ycsb", spec, &["--set", "records=5000"]);
         assert_eq!((ran.verdict(), ran.status), ("void", 1), "{}", ran.said());
         let (count, example) = ran.why("evicted").unwrap_or_else(|| panic!("{spec}\n{}", ran.said()));
-        assert!(count > 1_000 && example.replace(',', "").contains(&format!("{count} keys evicted")), "{spec}: {count}, {example}");
+        assert!(
+            count > 1_000 && example.replace(',', "").contains(&format!("{count} keys evicted")),
+            "{spec}: {count}, {example}"
+        );
     }
 }
 
