@@ -235,17 +235,18 @@ pub fn a_scan_reads_in_byte_order(rig: &Rig) {
     }
     let mut client = rig.client(1, 1);
     // Behind every other key of these tests.
-    let keys: [&[u8]; 6] = [b"\xffs", b"\xffs\0", b"\xffs\x01", b"\xffsA", b"\xffsa\xff", b"\xffsb"];
+    let keys: [&[u8]; 6] =
+        [b"\xff\xffs", b"\xff\xffs\0", b"\xff\xffs\x01", b"\xff\xffsA", b"\xff\xffsa\xff", b"\xff\xffsb"];
     for key in keys.iter().rev() {
         assert_eq!(client.put(key, key), OwnedReply::Done);
     }
     let pairs: Vec<(&[u8], &[u8])> = keys.iter().map(|key| (*key, *key)).collect();
     let mut scan = |start: &[u8], limit| client.call(Operation::Scan { start, limit });
-    assert_eq!(scan(b"\xffs", 10), rows(pairs.iter().copied()));
-    assert_eq!(scan(b"\xffs", 2), rows(pairs[..2].iter().copied()));
-    assert_eq!(scan(b"\xffs\x02", 3), rows(pairs[3..].iter().copied()));
-    assert_eq!(scan(b"\xfft", 3), no_rows());
-    assert_eq!(scan(b"\xffs", 0), no_rows());
+    assert_eq!(scan(b"\xff\xffs", 10), rows(pairs.iter().copied()));
+    assert_eq!(scan(b"\xff\xffs", 2), rows(pairs[..2].iter().copied()));
+    assert_eq!(scan(b"\xff\xffs\x02", 3), rows(pairs[3..].iter().copied()));
+    assert_eq!(scan(b"\xff\xfft", 3), no_rows());
+    assert_eq!(scan(b"\xff\xffs", 0), no_rows());
 }
 
 pub fn concurrent_increments_are_all_counted(rig: &Rig) {
