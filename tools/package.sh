@@ -26,7 +26,7 @@ rm -r "${out:?}/$name"
 
 # Below target, so that nothing is installed for the user.
 python3 -m pip install --quiet --upgrade --target target/maturin 'maturin>=1.9,<2'
-PYTHONPATH=target/maturin python3 -m maturin build --quiet --release --out "$out"
+target/maturin/bin/maturin build --quiet --release --out "$out"
 
 cd "$out"
 sha256sum -- *.deb *.tar.gz *.whl >SHA256SUMS
