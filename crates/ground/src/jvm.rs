@@ -300,6 +300,9 @@ mod tests {
             "{words}"
         );
         assert!(words.ends_with("nodes= or heap="), "{words}");
+        let memory = JvmMemory { less_by: "nodes=, heap= or memory=", ..memory };
+        let words = memory.enough(&"ignite".parse().unwrap(), 1, Some(1)).unwrap_err().to_string();
+        assert!(words.contains("1 Java process needs") && words.ends_with("heap= or memory="), "{words}");
     }
 
     #[test]
