@@ -93,11 +93,11 @@ pub(crate) fn verdict(mut evidence: Evidence<'_>) -> Verdict {
     if evidence.not_sent > 0 {
         let example = match evidence.outcomes.iter().any(|(_, outcome)| outcome.end == End::Unanswered) {
             true => {
-                "operations that were due were never sent: the store gave no answer for longer than --deadline, and the trial ended \
+                "what was due was never sent: the store gave no answer for longer than --deadline, and the trial ended \
                 there; read its log, or raise --deadline"
             }
             false => {
-                "operations that were due were never sent, though after the end there was one more --deadline for them; use more \
+                "what was due was never sent, though after the end there was one more --deadline for them; use more \
                 --pipeline or --clients, or a lower --rate"
             }
         };

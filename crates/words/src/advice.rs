@@ -64,9 +64,10 @@ pub fn advice(kind: ReasonKind) -> (&'static str, &'static str) {
         ReasonKind::WrongAnswer => {
             ("wrong answers", "the data in the store is not what the job makes: run `kvtrial check` on this store")
         }
-        ReasonKind::NotSent => {
-            ("operations due but never sent", "the rate asked for is too high for this store or client: lower --rate")
-        }
+        ReasonKind::NotSent => (
+            "operations (in a script: units) due but never sent",
+            "the rate asked for is too high for this store or client: lower --rate",
+        ),
         ReasonKind::WorkerDied => (
             "worker process died",
             "an embedded store ended its process, or memory ran out: give it more disk and memory, or report it to its author",
@@ -162,7 +163,7 @@ pub(crate) fn once(kind: ReasonKind) -> &'static str {
         ReasonKind::LostUpdates => "an update was lost",
         ReasonKind::ForeignData => "data the job never wrote",
         ReasonKind::WrongAnswer => "a wrong answer",
-        ReasonKind::NotSent => "an operation was due but never sent",
+        ReasonKind::NotSent => "an operation (in a script: a unit) was due but never sent",
         ReasonKind::SettingNotInEffect => "a setting is not in effect",
         ReasonKind::Evicted => "a key was dropped by the store itself",
         ReasonKind::KeysFound => "a key of the job was already in the store",

@@ -90,7 +90,7 @@ pub fn parse(text: &str) -> Result<PlanFile, JobError> {
     }
     let word = |name: &str, usual: &str| found.get(name).map_or(usual, |property| &property.value).to_owned();
     plan.params.push(("distribution".into(), word("requestdistribution", "uniform")));
-    let load = load(&found, &mut plan);
+    let load = load(&found, &mut plan)?;
     plan.params.push(("load".into(), load.into()));
     Ok(plan)
 }
@@ -112,24 +112,29 @@ fn is_of_ycsb(properties: &[Property]) -> Result<(), JobError> {
     )))
 }
 
-/// The order of the load, and with `insertorder=hashed` where keys lie that are inserted in the run. Where there are scans these rise, since
-/// a scan is verified by the order of keys.
-fn load(found: &Found, plan: &mut PlanFile) -> &'static str {
-    let line = match found.get("insertorder") {
-        Some(order) if order.value != "hashed" => return "rising",
-        Some(order) => format!("line {}: insertorder=hashed: ", order.line),
-        None => String::new(),
-    };
+/// The order of the load, and with `insertorder=hashed` where keys lie that are inserted in the run. A scan is verified by the order of
+/// keys, so where there are scans, inserted keys rise: that is said of YCSB's default, and a file that asks for `hashed` is refused.
+fn load(found: &Found, plan: &mut PlanFile) -> Result<&'static str, JobError> {
+    let order = found.get("insertorder");
+    if order.is_some_and(|order| order.value != "hashed") {
+        return Ok("rising");
+    }
     let share = |name: &str| found.get(name).and_then(|share| share.value.parse::<f64>().ok()).unwrap_or(0.0);
-    match (share("insertproportion") > 0.0, share("scanproportion") > 0.0) {
-        (false, _) => "scattered",
-        (true, false) => "hashed",
-        (true, true) => {
-            plan.notes.push(format!(
-                "{line}keys inserted during the run rise here, each above all others, as scans are verified by the order of keys; YCSB \
+    match (share("insertproportion") > 0.0, share("scanproportion") > 0.0, order) {
+        (false, _, _) => Ok("scattered"),
+        (true, false, _) => Ok("hashed"),
+        (true, true, Some(order)) => Err(refused(
+            order,
+            "scans are verified by the order of keys, so keys inserted during the run rise; use insertorder=ordered, or remove the line: \
+             then records are loaded far apart and inserted keys rise",
+        )),
+        (true, true, None) => {
+            plan.notes.push(
+                "keys inserted during the run rise here, each above all others, as scans are verified by the order of keys; YCSB \
                  spreads them among the others"
-            ));
-            "scattered"
+                    .into(),
+            );
+            Ok("scattered")
         }
     }
 }

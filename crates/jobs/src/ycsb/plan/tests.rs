@@ -149,7 +149,7 @@ fn no_word_of_a_file_that_is_none_is_shown() {
 }
 
 #[test]
-fn inserted_keys_are_spread_as_by_ycsb_unless_there_are_scans_and_then_that_is_said() {
+fn inserted_keys_are_spread_as_by_ycsb_unless_there_are_scans_and_then_that_is_said_or_refused() {
     let with = |scans: &str, order: &str| {
         let shares = format!("readproportion=0.9\nupdateproportion=0\ninsertproportion=0.05\nscanproportion={scans}\n");
         let plan = parse(&format!("recordcount=9\noperationcount=9\n{shares}{order}")).unwrap();
@@ -159,8 +159,13 @@ fn inserted_keys_are_spread_as_by_ycsb_unless_there_are_scans_and_then_that_is_s
     };
     for order in ["", "insertorder=hashed"] {
         assert_eq!(with("0", order), ("hashed".into(), false));
-        assert_eq!(with("0.05", order), ("scattered".into(), true));
     }
+    assert_eq!(with("0.05", ""), ("scattered".into(), true));
+    let hashed = parse("recordcount=9\ninsertproportion=0.05\nscanproportion=0.9\ninsertorder=hashed").unwrap_err();
+    assert!(
+        hashed.to_string().starts_with("line 4: insertorder=hashed is not possible; scans are verified"),
+        "{hashed}"
+    );
     assert_eq!(with("0.05", "insertorder=ordered"), ("rising".into(), false));
     assert_eq!(get(&parse("recordcount=9").unwrap(), "load"), "scattered");
 }
@@ -202,7 +207,7 @@ const DOCUMENTED_DEFAULTS: [(&str, &str); 11] = [
 fn a_thousand_made_files_become_what_the_documentation_of_ycsb_says() {
     let mut random = Rng::new(40);
     for round in 0..1000 {
-        let (mut text, mut said) = (String::new(), BTreeMap::from(DOCUMENTED_DEFAULTS));
+        let (mut text, mut said, mut order) = (String::new(), BTreeMap::from(DOCUMENTED_DEFAULTS), None);
         for _ in 0..=random.below(16) {
             let (name, values, _) = DOCUMENTED[random.below(DOCUMENTED.len() as u64) as usize];
             let value = values[random.below(values.len() as u64) as usize];
@@ -210,8 +215,20 @@ fn a_thousand_made_files_become_what_the_documentation_of_ycsb_says() {
             text += ["", "  ", "# readproportion=9\n", "\n", "! none\r\n"][random.below(5) as usize];
             text += &format!("{name}{between}{value}{}", ["\n", "\r\n", " \n"][random.below(3) as usize]);
             said.insert(name, value);
+            order = if name == "insertorder" { Some(value) } else { order };
         }
-        let plan = parse(&text).unwrap_or_else(|error| panic!("round {round}: {error}\n{text}"));
+        let inserts_and_scans = said["insertproportion"] != "0" && said["scanproportion"] != "0";
+        let plan = match parse(&text) {
+            Err(error) if inserts_and_scans && order == Some("hashed") => {
+                assert!(
+                    error.to_string().contains("insertorder=hashed is not possible"),
+                    "round {round}: {error}\n{text}"
+                );
+                continue;
+            }
+            parsed => parsed.unwrap_or_else(|error| panic!("round {round}: {error}\n{text}")),
+        };
+        assert!(!inserts_and_scans || order != Some("hashed"), "round {round}\n{text}");
         let bytes = said["fieldcount"].parse::<u32>().unwrap() * said["fieldlength"].parse::<u32>().unwrap();
         for (name, _, ours) in DOCUMENTED {
             let of_plan = plan.params.iter().find(|(known, _)| known == ours).map(|(_, value)| value.clone());
