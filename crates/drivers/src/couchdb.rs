@@ -45,7 +45,7 @@ use study::{Class, Durability, Spec, Transport};
 const INSTALL: &str =
     "kvtrial fetch-store couchdb (or name a pouchdb-server in KVTRIAL_POUCHDB), or give the URL of a CouchDB";
 
-/// What `kvtrial fetch-store couchdb` gets.
+/// The program that `kvtrial fetch-store couchdb` gets.
 pub(crate) static BUNDLE: Bundle = Bundle {
     store: "couchdb",
     product: "PouchDB Server",

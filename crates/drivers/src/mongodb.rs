@@ -57,7 +57,7 @@ const DATABASE_OF_USERS: &str = "admin";
 
 const MAX_KEY_BYTES: usize = 16 << 10;
 
-/// A document of 16 MiB less room for the longest key and the names. The exact limit depends on the key.
+/// The longest value: a document of 16 MiB less room for the longest key and the names. The exact limit depends on the key.
 const MAX_VALUE_BYTES: usize = (16 << 20) - (32 << 10);
 
 const NATIVE_OF_FERRETDB: OperationSet = OperationSet::BASIC;
@@ -73,7 +73,7 @@ const NATIVE_OF_MONGOD: OperationSet = OperationSet::BASIC.and(&[
     OperationKind::GetFields,
 ]);
 
-/// What answers.
+/// The product that answers.
 #[derive(Clone, Copy)]
 enum Product {
     MongoDb,
@@ -170,18 +170,18 @@ fn probe() -> Availability {
     Availability::Found(version.map_or(product.to_owned(), |version| format!("{product} {version}")))
 }
 
-/// From `db version v7.0.14` or `FerretDB v1.24.0`.
+/// Reads the version from `db version v7.0.14` or `FerretDB v1.24.0`.
 fn version(program: &Path) -> Option<String> {
     let line = programs::version_line(program, &["--version"])?;
     line.split_whitespace().find_map(|word| word.strip_prefix('v').filter(|rest| rest.contains('.')).map(str::to_owned))
 }
 
-/// Whether a FerretDB program can: that of `tools/ferretd` says so.
+/// Returns whether a FerretDB program can ask for a login: the one from `tools/ferretd` says so.
 fn asks_for_a_login(program: &Path) -> bool {
     programs::version_line(program, &["--version"]).is_some_and(|line| line.ends_with("(login)"))
 }
 
-/// The version of the FerretDB program found here; as a library it does not know it itself.
+/// Returns the version of the FerretDB program found here; as a library FerretDB does not know its version.
 #[cfg(feature = "mongodb")]
 fn ferretd_version() -> Option<String> {
     match Program::find()? {
