@@ -8,13 +8,13 @@ use std::marker::PhantomData;
 use std::ptr::null_mut;
 use std::time::Duration;
 
-/// How often waits are interrupted. A nudge that comes just before a wait is lost; the next ends it.
+/// The time between two interruptions of waits. A nudge that comes just before a wait is lost; the next one ends the wait.
 pub(super) const NUDGE_EVERY: Duration = Duration::from_millis(20);
 
-/// Ignored where there is no handler for it.
+/// The signal, which is ignored where there is no handler for it.
 const SIGNAL: libc::c_int = libc::SIGURG;
 
-/// Interrupts the system calls of the thread that made it, every [`NUDGE_EVERY`], until it is dropped.
+/// The interruptions of system calls in the thread that made them, every [`NUDGE_EVERY`], until dropped.
 pub(super) struct Nudges {
     timer: libc::timer_t,
     /// A wait on another thread would not be nudged.
@@ -22,7 +22,7 @@ pub(super) struct Nudges {
 }
 
 impl Nudges {
-    /// Nudges for this thread.
+    /// Makes nudges for this thread.
     pub fn for_this_thread() -> io::Result<Nudges> {
         install_handler()?;
         unblock()?;
