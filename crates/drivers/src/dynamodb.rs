@@ -1,4 +1,4 @@
-//! Amazon DynamoDB, and what speaks its protocol (feature `dynamodb`): one item a key, in one table.
+//! Amazon DynamoDB, and what speaks its protocol (feature `dynamodb`): one item per key, in one table.
 //!
 //! The user's is reached by its URL: `dynamodb://KEY:SECRET@HOST/TABLE`. A private server is dynalite (the program named by
 //! `KVTRIAL_DYNALITE`, `dynalite` on `PATH`, or what `kvtrial fetch-store dynamodb` got from npm), which keeps its data in LevelDB. It is

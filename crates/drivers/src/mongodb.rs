@@ -1,11 +1,11 @@
-//! MongoDB over TCP or a unix socket, through the `mongodb` driver (feature `mongodb`): one document a key.
+//! MongoDB over TCP or a unix socket, through the `mongodb` driver (feature `mongodb`): one document per key.
 //!
 //! A private server is a real `mongod` when one is on `PATH`, else FerretDB on SQLite (`ferretd` on `PATH`, or the program named by
-//! `KVTRIAL_FERRETD`; `tools/ferretd/build.sh` builds one whose look-ups by `_id` use an index, and whose version says so). FerretDB
-//! is a translation layer: it is named FerretDB everywhere, its figures are not MongoDB's. FerretDB 1 reads a document, changes it
-//! and writes it back without a transaction: two increments at the same time may count once. So on FerretDB counters and
-//! compare-and-set are not native; nor are batches of puts, for which it opens SQLite once a pair, at the same time, until nothing
-//! moves any more, nor batches of gets, for which it reads the whole collection.
+//! `KVTRIAL_FERRETD`; `tools/ferretd/build.sh` builds one whose look-ups by `_id` use an index, and whose version says so). FerretDB is a translation
+//! layer: it is named FerretDB everywhere, its figures are not MongoDB's. FerretDB 1 reads a document, changes it and writes it back without a
+//! transaction: two increments at the same time may count once. So on FerretDB counters and compare-and-set are not native; nor are batches of puts,
+//! for which it opens SQLite once per pair, at the same time, until nothing moves any more, nor batches of gets, for which it reads the whole
+//! collection.
 //!
 //! | level | mongod | FerretDB |
 //! |---|---|---|
@@ -18,10 +18,10 @@
 //! Values that are JSON objects are stored as objects, which the aggregation counts and sums; every other value as bytes. FerretDB
 //! is asked for counts and sums one after the other: of several in one question it answers the first.
 //!
-//! Keys are stored as `_id` strings, those that are no plain text in hexadecimal digits: FerretDB looks up only strings through its
-//! index. Their order is not the order of the keys' bytes, so scans are not native. The protocol does not pipeline: each slot
-//! has a connection, in one pool a session. On the user's server the collections `kvtrial_kv`, `kvtrial_counters` and `kvtrial_fields`
-//! are kvtrial's in the database of the URL (or in `kvtrial`); nothing else is touched. With documents in them a run needs `--overwrite`.
+//! Keys are stored as `_id` strings, those that are no plain text in hexadecimal digits: FerretDB looks up only strings through its index. Their
+//! order is not the order of the keys' bytes, so scans are not native. The protocol does not pipeline: each slot has a connection, in one pool per
+//! session. On the user's server the collections `kvtrial_kv`, `kvtrial_counters` and `kvtrial_fields` are kvtrial's in the database of the URL (or
+//! in `kvtrial`); nothing else is touched. With documents in them a run needs `--overwrite`.
 
 #[cfg(feature = "mongodb")]
 mod bounded;

@@ -3,7 +3,7 @@
 //! | level | `innodb_flush_log_at_trx_commit` | what a crash loses |
 //! |---|---|---|
 //! | `commit` (the server's default) | 1: log written and synced at each commit | nothing acknowledged |
-//! | `second` | 2: log written at each commit, synced once a second | nothing when the process is killed, one second at a power cut |
+//! | `second` | 2: log written at each commit, synced once per second | nothing when the process is killed, one second at a power cut |
 //! | `none` | 0, no doublewrite buffer, no sync at all (MariaDB) | a second at a kill, anything at a power cut |
 //!
 //! The protocol does not pipeline, so each slot has a connection of its own. On the user's server the tables `kvtrial_kv`,

@@ -1,4 +1,4 @@
-//! Amazon S3, and what speaks its protocol (feature `s3`): one object a key, in one bucket.
+//! Amazon S3, and what speaks its protocol (feature `s3`): one object per key, in one bucket.
 //!
 //! The user's is reached by its URL: `s3://KEY:SECRET@HOST/BUCKET`; the bucket stands in the path. A private server is versitygw
 //! (on `PATH`, or what `kvtrial fetch-store s3` built), or with `server=s3s-fs` s3s-fs (on `PATH`, or named by `KVTRIAL_S3S_FS`; from

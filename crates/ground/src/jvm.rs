@@ -27,7 +27,7 @@ pub const HEAP: OptionInfo = OptionInfo::text("heap", "MiB of heap of each Java 
 pub struct JvmMemory {
     /// The heap, in MiB.
     pub heap_mib: u64,
-    /// What a process takes beside its heap.
+    /// The memory that a process takes beside its heap, in MiB.
     pub beside_mib: u64,
     /// The options that reduce the memory, as the user knows them.
     pub less_by: &'static str,

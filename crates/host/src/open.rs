@@ -211,7 +211,7 @@ impl Installation {
         }
     }
 
-    /// The private deployment, where it has several nodes.
+    /// Returns the private deployment, where it has several nodes.
     fn several(&self) -> Option<&Nodes> {
         self.nodes().filter(|nodes| nodes.is_several())
     }

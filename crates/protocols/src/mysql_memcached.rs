@@ -6,7 +6,7 @@
 //! | level | `innodb_flush_log_at_trx_commit` | what a crash loses |
 //! |---|---|---|
 //! | `commit` (the server's default) | 1: log written and synced at each commit | nothing acknowledged |
-//! | `second` | 2: log written at each commit, synced once a second | nothing when the process is killed, one second at a power cut |
+//! | `second` | 2: log written at each commit, synced once per second | nothing when the process is killed, one second at a power cut |
 //! | `none` | 0, no doublewrite buffer, files not synced | a second at a kill, anything at a power cut |
 //!
 //! The plugin takes only the lowest 32 bits of what a counter is to grow by, and says nothing (8.0.33: `incr n 1099511627776` adds 0).

@@ -1,7 +1,7 @@
-//! The bridge for tokio drivers: one current-thread runtime per thread, one long-lived future a slot.
+//! The bridge for tokio drivers: one current-thread runtime per thread, one long-lived future per slot.
 //!
-//! An adapter implements [`AsyncClient`]: one handle a slot, one `async fn` for an operation. The handles of a client may share
-//! one connection where the driver pipelines (`Rc` inside), or have one each where the protocol does not.
+//! An adapter implements [`AsyncClient`]: one handle per slot, one `async fn` for an operation. The handles of a client may share one connection
+//! where the driver pipelines (`Rc` inside), or have one each where the protocol does not.
 //!
 //! ```
 //! use kvtrial_store::asynchronous::{BufferedReply, Async, AsyncClient, ReplyBuffer};
@@ -23,8 +23,8 @@
 //! assert!(session.is_ok());
 //! ```
 //!
-//! What the bridge costs an operation: one copy of its bytes into the slot's own buffer and one copy of the answer out of the
-//! driver; no box, no spawned task, no allocation once the buffers are warm.
+//! The cost of the bridge per operation: one copy of its bytes into the slot's own buffer and one copy of the answer out of the driver; no box, no
+//! spawned task, no allocation once the buffers are warm.
 //!
 //! Two properties of tokio shape it. Many futures polled inside one `block_on` exhaust the cooperative budget, so the loop runs
 //! `unconstrained`; and wakers deferred by `yield_now` are forgotten when `block_on` returns, so the whole worker loop must run

@@ -143,7 +143,7 @@ pub(crate) fn advised_at_greeting(words: &str) -> String {
     }
 }
 
-/// A sentence, and the remedy as the next one.
+/// Returns a sentence, with the remedy as the next one.
 fn followed(words: &str, remedy: Option<&str>) -> String {
     match remedy {
         Some(remedy) if words.contains(&begun(remedy)) => words.to_owned(),
@@ -153,7 +153,7 @@ fn followed(words: &str, remedy: Option<&str>) -> String {
     }
 }
 
-/// Words as the begin of a sentence.
+/// Returns words as the beginning of a sentence.
 fn begun(words: &str) -> String {
     let mut letters = words.chars();
     letters.next().map(|first| first.to_uppercase().chain(letters).collect()).unwrap_or_default()

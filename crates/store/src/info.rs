@@ -179,7 +179,7 @@ impl StoreInfo {
         planned.and_then(Result::ok).is_some_and(|plan| plan.endpoints().iter().any(Endpoint::is_open_to_all))
     }
 
-    /// The plan of a private deployment that is not going to be started; `None` for a library.
+    /// Returns the plan of a private deployment that is not going to be started; `None` for a library.
     fn planned(&self, spec: &Spec) -> Option<Result<Deployment, StoreError>> {
         let Opener::Server { plan, .. } = self.opener else { return None };
         self.built().ok()?;

@@ -190,7 +190,7 @@ impl<R: Route + 'static> Session for Routed<R> {
         }
     }
 
-    /// Which node has it is not known: each is asked that has something in flight.
+    /// Gives up the operation of a slot. Its node is not known, so each node is asked that has something in flight.
     fn abandon(&mut self, slot: Slot, sink: &mut dyn Sink) -> Abandoned {
         let mut abandoned = Abandoned::Never;
         for number in 0..self.nodes.len() {
@@ -210,7 +210,7 @@ impl<R: Route + 'static> Session for Routed<R> {
         self.nodes.iter_mut().for_each(|node| node.session.rest(slot));
     }
 
-    /// As many as nodes; that they are equal is not far from true.
+    /// Returns as many parts as there are nodes, with equal shares, which is close to the truth.
     fn parts(&self) -> Vec<f64> {
         vec![1.0 / self.nodes.len() as f64; self.nodes.len()]
     }
@@ -234,7 +234,7 @@ impl<R: Route + 'static> Session for Routed<R> {
 }
 
 impl<R: Route> Routed<R> {
-    /// Several keys, or none: a part for each node concerned.
+    /// Submits an operation on several keys, or none: a part for each node concerned.
     #[cold]
     fn submit_parts(&mut self, slot: Slot, operation: &Operation<'_>) -> Result<Option<Reply<'_>>, StoreError> {
         let Routed { route, nodes, splits, .. } = self;

@@ -4,7 +4,7 @@
 //! tested byte by byte and fuzzed. The transport is written once, below this module:
 //!
 //! * [`session`] serves the slots of a [`SessionPlan`](crate::SessionPlan) over as many connections as it has clients, or over the
-//!   few that they share ([`Wiring`](crate::Wiring)). All requests submitted since the last poll leave in one write a connection; one read
+//!   few that they share ([`Wiring`](crate::Wiring)). All requests submitted since the last poll leave in one write per connection; one read
 //!   takes all replies that are there.
 //! * Many connections are watched by one epoll instance, each registered once. A session of one connection asks nobody: it
 //!   reads, blocking, and so makes two system calls per batch.

@@ -196,7 +196,7 @@ impl Cassandra {
         self.tell(driver, format!("CREATE KEYSPACE IF NOT EXISTS {name} WITH replication = {how}")).await
     }
 
-    /// A table that is there already stays, no matter whose its rows are: nobody has said yet that they may go.
+    /// Makes the table. A table that is there already stays, even with somebody else's rows: nobody has said yet that they may go.
     async fn make_table(&self, driver: &Driver) -> Result<(), StoreError> {
         let table = self.table();
         self.tell(driver, format!("CREATE TABLE IF NOT EXISTS {table} (k blob PRIMARY KEY, v blob)")).await

@@ -52,8 +52,8 @@ pub(super) fn write(body: &mut Vec<u8>, id: &str, rev: Option<&str>, value: &[u8
     body.push(b'}');
 }
 
-/// A value that is plain text: no control characters but tabs and line ends, which JSON writes in two characters, and none of the
-/// two last characters of the basic plane, which some readers of JSON refuse. So every JSON document is, but for those.
+/// Returns a value that is plain text: no control characters but tabs and line ends, which JSON writes in two characters, and none of the two last
+/// characters of the basic plane, which some readers of JSON refuse. So every JSON document is plain text, but for those two characters.
 fn text(value: &[u8]) -> Option<&str> {
     let plain = value.iter().all(|byte| *byte >= b' ' || b"\t\n\r".contains(byte));
     let text = plain.then(|| std::str::from_utf8(value).ok())??;

@@ -235,7 +235,7 @@ impl Store for MySql {
         TABLES.iter().map(|(table, _)| format!("table {database}.{table}")).collect()
     }
 
-    /// The database stays: it may have been there before, and may be granted to somebody.
+    /// Leaves the database: it may be older than the run, and may be granted to somebody.
     fn unmake(&self) -> Result<(), StoreError> {
         let tables = TABLES.map(|(table, _)| table).join(", ");
         self.ask(SETUP_TIMEOUT, async |conn| conn.query_drop(format!("DROP TABLE IF EXISTS {tables}")).await)

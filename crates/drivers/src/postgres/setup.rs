@@ -313,7 +313,7 @@ impl Store for Postgres {
         std::iter::once("schema kvtrial".to_owned()).chain(tables).collect()
     }
 
-    /// The schema stays where there is more in it, such as tables of another layout.
+    /// Leaves the schema where there is more in it, such as tables of another layout.
     fn unmake(&self) -> Result<(), StoreError> {
         let drops: String = self.layout.tables().map(|(table, _)| format!("{DROP}{table};")).into_iter().collect();
         self.ask(SETUP_TIMEOUT, async |client| {

@@ -1,4 +1,4 @@
-//! An environment of three databases, one a space, each operation a transaction.
+//! An environment of three databases, one per space. Each operation is a transaction.
 
 use super::library::{
     AUTO_COMMIT, BTREE, BUFFER_SMALL, BerkeleyDb, CREATE, DBT_PARTIAL, Dbt, FIRST, FORCE, FREE_SPACE, HASH,

@@ -20,7 +20,7 @@ pub const ELEMENTS: &str = "elements";
 /// Names the modules of the ways and lists them.
 macro_rules! ways {
     ($($module:ident),* $(,)?) => {
-        /// Values of the option `way`.
+        /// The values of the option `way`.
         pub const NAMES: &[&str] = &[ELEMENTS, $($module::WAY.name),*];
 
         const WAYS: &[(SetWay, fn(SetPlan) -> Box<dyn SetKeeper>)] =

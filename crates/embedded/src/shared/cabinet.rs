@@ -1,4 +1,4 @@
-//! Engines that put, append, count and compare by a call of their own each (Tokyo Cabinet, Kyoto Cabinet, Tkrzw), as stores.
+//! Engines that put, append, count and compare with one call each (Tokyo Cabinet, Kyoto Cabinet, Tkrzw), as stores.
 //!
 //! Each call is atomic by the library's own locks. Counters share the key space of values, as they do in the libraries.
 

@@ -197,7 +197,7 @@ impl Store for Sqlite {
         Ok(Holding { keys: Some(keys.cast_unsigned()), ..Holding::default() })
     }
 
-    /// In one transaction.
+    /// Looks for keys, or deletes them, in one transaction.
     fn sweep(&self, sweep: Sweep, keys: &[&[u8]]) -> Result<Option<Swept>, StoreError> {
         let _turn = self.file.turn();
         let mut first = self.first.lock().unwrap_or_else(PoisonError::into_inner);

@@ -35,7 +35,7 @@ pub enum BufferedReply {
 /// A slot's buffer for the bytes it has read; keeps its memory from operation to operation.
 #[derive(Debug, Default)]
 pub struct ReplyBuffer {
-    /// Rows of a scan, a get-many or a record of counters.
+    /// The rows of a scan, a get-many or a record of counters.
     pub rows: RowBuffer,
     value: Vec<u8>,
     words: String,

@@ -1,7 +1,7 @@
 //! Ends waits that take long, so that a waiting thread can look at its clock.
 //!
-//! A time limit would do the same, but the kernel sets and clears a timer for it in every call that has to wait: half a microsecond of
-//! the seven that an operation of one client takes. One periodic timer a session costs nothing in between.
+//! A time limit would do the same, but the kernel sets and clears a timer for it in every call that has to wait: half a microsecond of the seven that
+//! an operation of one client takes. One periodic timer per session costs nothing in between.
 
 use std::io;
 use std::marker::PhantomData;
@@ -56,7 +56,7 @@ impl Drop for Nudges {
     }
 }
 
-/// Without SA_RESTART a handler that does nothing still ends the call it interrupts.
+/// Installs a handler that does nothing. Without SA_RESTART it still ends the call it interrupts.
 fn install_handler() -> io::Result<()> {
     extern "C" fn nothing(_: libc::c_int) {}
     let handler: extern "C" fn(libc::c_int) = nothing;
@@ -70,7 +70,7 @@ fn install_handler() -> io::Result<()> {
     if installed == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
-/// The parent of this process may have blocked the signal for it, and a nudge that is blocked ends nothing.
+/// Unblocks the signal: the parent of this process may have blocked it, and a nudge that is blocked ends nothing.
 fn unblock() -> io::Result<()> {
     // SAFETY: sigset_t is plain data that sigemptyset makes an empty set; both pointers live through the calls, the old mask is not
     // asked for.

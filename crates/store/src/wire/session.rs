@@ -179,7 +179,7 @@ impl<C: Codec, F: Fn() -> C> Session for Wire<C, F> {
 }
 
 impl<C: Codec, F: Fn() -> C> Wire<C, F> {
-    /// The only connection is read blocking, so that a batch takes two system calls.
+    /// Polls the only connection, and reads it blocking, so that a batch takes two system calls.
     fn poll_one(&mut self, until: Until, sink: &mut dyn Sink) -> io::Result<()> {
         let common = &mut self.common;
         let Some(link) = self.links.first_mut() else {

@@ -126,7 +126,7 @@ impl Socket {
         self.block().map(|()| true)
     }
 
-    /// From now on each call says whether it may wait.
+    /// Makes each call say from now on whether it may wait.
     fn block(&self) -> io::Result<()> {
         Ok(rustix::io::ioctl_fionbio(&self.fd, false)?)
     }
@@ -226,7 +226,7 @@ pub(super) fn sleep(limit: Duration) -> io::Result<()> {
     wait(&mut [], limit).map(|_| ())
 }
 
-/// With `ppoll`. A signal ends a wait early, which every caller allows.
+/// Waits with `ppoll`. A signal ends a wait early, which every caller allows.
 fn wait(polled: &mut [PollFd<'_>], limit: Duration) -> io::Result<bool> {
     match poll(polled, Some(&timespec(limit))) {
         Ok(ready) => Ok(ready > 0),
