@@ -50,7 +50,7 @@ const INSTALL: &str = "kvtrial fetch-store cassandra";
 const DURABILITIES: &[Durability] = &[Durability::None, Durability::Second, Durability::Commit];
 const USUAL_PORT: u16 = 9042;
 
-/// Its program.
+/// The program of Cassandra.
 pub(crate) static BUNDLE: Bundle = Bundle {
     store: "cassandra",
     product: "Cassandra",
@@ -63,10 +63,11 @@ pub(crate) static BUNDLE: Bundle = Bundle {
 const HEAP_MIB: u64 = 512;
 const BESIDE_HEAP_MIB: u64 = 400;
 
-/// The server's own: a partition key has a length of 16 bits.
+/// The longest key, by the server's own limit: a partition key has a length of 16 bits.
 const MAX_KEY_BYTES: usize = (64 << 10) - 1;
 
-/// kvtrial's own limit. The server's are a frame and half a segment of its log, 16 MiB each, and what its heap can hold of requests.
+/// kvtrial's own limit of a value. The server's limits are a frame and half a segment of its log, 16 MiB each, and the requests that its heap can
+/// hold.
 const MAX_VALUE_BYTES: usize = 4 << 20;
 
 const CONSISTENCY: OptionInfo = OptionInfo::one_of(
@@ -122,7 +123,7 @@ fn level(spec: &Spec) -> Durability {
     spec.durability.unwrap_or(DURABILITIES[0])
 }
 
-/// How many nodes hold a pair.
+/// Returns how many nodes hold a pair.
 fn replication(spec: &Spec) -> u32 {
     let asked = spec.options.get("replication").and_then(|text| text.parse().ok()).unwrap_or(3);
     asked.min(jvm::nodes(spec))
@@ -145,7 +146,7 @@ fn plan(spec: &Spec, place: &mut Place) -> Result<Deployment, StoreError> {
     Ok(deployment.with_copies(replication(spec)))
 }
 
-/// Plans one node more. It takes its share of the pairs from the others before it listens.
+/// Plans one more node. The node takes its share of the pairs from the others before it listens.
 fn join(spec: &Spec, place: &mut Place, members: &Members) -> Result<Deployment, StoreError> {
     let jvm = Jvm::of(spec, &BUNDLE, INSTALL, 1, JvmMemory::of(spec, HEAP_MIB, BESIDE_HEAP_MIB)?)?;
     let hosts: Vec<(&str, u16)> = members.endpoints.iter().filter_map(Endpoint::tcp).collect();
@@ -170,27 +171,27 @@ fn join(spec: &Spec, place: &mut Place, members: &Members) -> Result<Deployment,
     Ok(Deployment::from_iter([Node { ready: Ready::Listens, ..Node::new(members.name.clone(), plan) }]))
 }
 
-/// What a node has for itself.
+/// The settings that a node has for itself.
 struct Own {
     address: String,
-    /// For clients, and for the other nodes.
+    /// The ports for clients, and for the other nodes.
     ports: [u16; 2],
-    /// The nodes it asks for all others.
+    /// The nodes that the node asks for all others.
     seeds: String,
     begins: Begins,
 }
 
-/// How a node begins.
+/// The content with which a node begins.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Begins {
-    /// Empty, as all others do.
+    /// An empty node, as all others are.
     WithTheOthers,
-    /// With its share of what the others have.
+    /// A node with its share of the pairs of the others.
     WithItsShare,
 }
 
 impl Begins {
-    /// How long a node listens to the others before it goes on, in milliseconds.
+    /// Returns how long a node listens to the others before it goes on, in milliseconds.
     fn ring_delay_ms(self) -> u32 {
         match self {
             Begins::WithTheOthers => 100,
@@ -200,7 +201,7 @@ impl Begins {
     }
 }
 
-/// How one node is started.
+/// Returns the plan by which one node is started.
 fn server(jvm: &Jvm, place: &Place, own: &Own, level: Durability) -> ServerPlan {
     let in_place = |start: &str, file: &str| {
         let mut text = OsString::from(start);
@@ -248,7 +249,7 @@ const AT_ONCE: [&str; 3] = [
 const LOG: &str = r#"<configuration><appender name="out" class="ch.qos.logback.core.ConsoleAppender"><encoder><pattern>%d %-5level %logger{0} %msg%n</pattern></encoder></appender><root level="WARN"><appender-ref ref="out"/></root></configuration>
 "#;
 
-/// The loopback address of a node.
+/// Returns the loopback address of a node.
 fn address(number: u32) -> String {
     format!("127.0.0.{number}")
 }
@@ -256,7 +257,7 @@ fn address(number: u32) -> String {
 /// The line of the configuration with the port for the other nodes.
 const OTHERS: &str = "storage_port:";
 
-/// The configuration of a node.
+/// Returns the configuration of a node.
 fn settings(directory: &Path, own: &Own, level: Durability) -> String {
     let Own { address, ports: [clients, others], seeds, begins } = own;
     let takes_its_share = *begins == Begins::WithItsShare;

@@ -1,4 +1,4 @@
-//! CouchDB, and what speaks its HTTP protocol (feature `couchdb`): one document a key.
+//! CouchDB, and what speaks its HTTP protocol (feature `couchdb`): one document per key.
 //!
 //! The user's CouchDB is reached by its URL. A private server is PouchDB Server (the program named by `KVTRIAL_POUCHDB`,
 //! `pouchdb-server` on `PATH`, or what `kvtrial fetch-store couchdb` got from npm), which keeps its data in LevelDB. It is named PouchDB Server everywhere: its figures are not
@@ -45,7 +45,7 @@ use study::{Class, Durability, Spec, Transport};
 const INSTALL: &str =
     "kvtrial fetch-store couchdb (or name a pouchdb-server in KVTRIAL_POUCHDB), or give the URL of a CouchDB";
 
-/// What `kvtrial fetch-store couchdb` gets.
+/// The program that `kvtrial fetch-store couchdb` gets.
 pub(crate) static BUNDLE: Bundle = Bundle {
     store: "couchdb",
     product: "PouchDB Server",

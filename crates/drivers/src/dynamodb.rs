@@ -1,4 +1,4 @@
-//! Amazon DynamoDB, and what speaks its protocol (feature `dynamodb`): one item a key, in one table.
+//! Amazon DynamoDB, and what speaks its protocol (feature `dynamodb`): one item per key, in one table.
 //!
 //! The user's is reached by its URL: `dynamodb://KEY:SECRET@HOST/TABLE`. A private server is dynalite (the program named by
 //! `KVTRIAL_DYNALITE`, `dynalite` on `PATH`, or what `kvtrial fetch-store dynamodb` got from npm), which keeps its data in LevelDB. It is
@@ -38,7 +38,7 @@ use study::{Class, Durability, Spec, Transport};
 const INSTALL: &str =
     "kvtrial fetch-store dynamodb (or name a dynalite in KVTRIAL_DYNALITE), or give the URL of a DynamoDB";
 
-/// What `kvtrial fetch-store dynamodb` gets.
+/// The program that `kvtrial fetch-store dynamodb` gets.
 pub(crate) static BUNDLE: Bundle = Bundle {
     store: "dynamodb",
     product: "dynalite",
@@ -51,25 +51,25 @@ pub(crate) static BUNDLE: Bundle = Bundle {
     },
 };
 
-/// That of TLS: Amazon's, and a private one never has it.
+/// The usual port, which is the port of TLS: Amazon's, and a private server never has it.
 const USUAL_PORT: u16 = 443;
 
 /// Environment variable with the path of a dynalite program.
 const DYNALITE: &str = "KVTRIAL_DYNALITE";
 
-/// Its package.
+/// The package of dynalite.
 const PACKAGE: &str = "dynalite";
 
 /// The name that signs requests to a private server, which looks whether there is a signature, and not at it.
 const USER: &str = "kvtrial";
 
-/// Of a key that items are found by.
+/// The longest key that items are found by.
 const MAX_KEY_BYTES: usize = 2048;
 
-/// An item's, names and values of its attributes together.
+/// The largest item: names and values of its attributes together.
 const MAX_ITEM_BYTES: usize = 400 << 10;
 
-/// Names of the two attributes of an item with a value.
+/// The bytes of the names of the two attributes of an item with a value.
 const NAMES_BYTES: usize = 2;
 
 const CAPABILITIES: Capabilities = Capabilities {

@@ -41,10 +41,10 @@ const DURABILITIES: &[Durability] = &[Durability::Commit, Durability::Os];
 /// The one user of a private server. etcd asks nobody for a password before this one is there.
 const USER: &str = "root";
 
-/// kvtrial's own limit: the server's is that of a request.
+/// kvtrial's own limit of a key: the server's limit is the limit of a request.
 const MAX_KEY_BYTES: usize = 32 << 10;
 
-/// The server takes requests of 1.5 MiB: a value, its key and what is around them.
+/// The longest value. The server takes requests of 1.5 MiB: a value, its key and the bytes around them.
 const MAX_VALUE_BYTES: usize = (3 << 19) - (64 << 10);
 
 const CAPABILITIES: Capabilities = Capabilities {
@@ -136,7 +136,7 @@ fn plan(spec: &Spec, place: &mut Place) -> Result<Deployment, StoreError> {
     Ok(deployment.with_copies(u32::MAX))
 }
 
-/// How many members a private one has.
+/// Returns how many members a private store has.
 fn members(spec: &Spec) -> Result<usize, StoreError> {
     match spec.options.get("nodes").map(String::as_str) {
         None | Some("1") => Ok(1),
@@ -149,7 +149,7 @@ fn members(spec: &Spec) -> Result<usize, StoreError> {
     }
 }
 
-/// One member of those named in `all`.
+/// Plans one of the members named in `all`.
 fn member(
     spec: &Spec,
     program: &Path,

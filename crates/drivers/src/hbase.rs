@@ -36,7 +36,7 @@ use study::{Class, Durability, Role, Spec, Transport};
 
 const INSTALL: &str = "kvtrial fetch-store hbase";
 
-/// Its programs, without what Hadoop brings along that stands in the gateway's way.
+/// The programs of HBase, without the parts of Hadoop that stand in the gateway's way.
 pub(crate) static BUNDLE: Bundle = Bundle {
     store: "hbase",
     product: "HBase",
@@ -45,17 +45,17 @@ pub(crate) static BUNDLE: Bundle = Bundle {
     made_of: MadeOf::Maven(include_str!("../bundles/hbase.txt")),
 };
 
-/// MiB of heap of a process, and what it takes beside it.
+/// The MiB of heap of a process, and of memory beside the heap.
 const HEAP_MIB: u64 = 512;
 const BESIDE_HEAP_MIB: u64 = 150;
 
-/// Its server and its gateway.
+/// The number of processes: its server and its gateway.
 const PROCESSES: u32 = 2;
 
-/// HBase's own limit: the length of a row's key is a number of 15 bits.
+/// The longest key, by HBase's own limit: the length of a row's key is a number of 15 bits.
 const MAX_KEY_BYTES: usize = i16::MAX as usize;
 
-/// kvtrial's own limit: HBase takes 10 MiB unless it is configured otherwise.
+/// kvtrial's own limit of a value: HBase takes 10 MiB unless it is configured otherwise.
 const MAX_VALUE_BYTES: usize = 4 << 20;
 
 const DURABILITIES: &[Durability] = &[Durability::Os, Durability::None];
@@ -93,7 +93,7 @@ pub static STORES: &[StoreInfo] = &[StoreInfo {
     opener: Opener::Server { plan, connect: built!("hbase", setup::connect), usual_port: 8080 },
 }];
 
-/// What the modules of Java it reaches into have to be opened for.
+/// The modules of Java that have to be opened for HBase.
 const OPENED: &[&str] = &["java.lang", "java.lang.reflect", "java.nio", "jdk.internal.ref", "sun.nio.ch"];
 
 fn plan(spec: &Spec, place: &mut Place) -> Result<Deployment, StoreError> {
@@ -131,7 +131,7 @@ log4j.appender.out.layout=org.apache.log4j.PatternLayout
 log4j.appender.out.layout.ConversionPattern=%d %-5p %c: %m%n
 ";
 
-/// The configuration of both processes: everything on loopback, below this directory, without pages for people.
+/// Returns the configuration of both processes: everything on loopback, below this directory, without pages for people.
 fn settings(directory: &Path, quorum: u16, master: u16, regions: u16, gateway: u16) -> String {
     let below = |name: &str| directory.join(name).display().to_string();
     let here = || "127.0.0.1".to_owned();

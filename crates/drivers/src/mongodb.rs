@@ -1,11 +1,11 @@
-//! MongoDB over TCP or a unix socket, through the `mongodb` driver (feature `mongodb`): one document a key.
+//! MongoDB over TCP or a unix socket, through the `mongodb` driver (feature `mongodb`): one document per key.
 //!
 //! A private server is a real `mongod` when one is on `PATH`, else FerretDB on SQLite (`ferretd` on `PATH`, or the program named by
-//! `KVTRIAL_FERRETD`; `tools/ferretd/build.sh` builds one whose look-ups by `_id` use an index, and whose version says so). FerretDB
-//! is a translation layer: it is named FerretDB everywhere, its figures are not MongoDB's. FerretDB 1 reads a document, changes it
-//! and writes it back without a transaction: two increments at the same time may count once. So on FerretDB counters and
-//! compare-and-set are not native; nor are batches of puts, for which it opens SQLite once a pair, at the same time, until nothing
-//! moves any more, nor batches of gets, for which it reads the whole collection.
+//! `KVTRIAL_FERRETD`; `tools/ferretd/build.sh` builds one whose look-ups by `_id` use an index, and whose version says so). FerretDB is a translation
+//! layer: it is named FerretDB everywhere, its figures are not MongoDB's. FerretDB 1 reads a document, changes it and writes it back without a
+//! transaction: two increments at the same time may count once. So on FerretDB counters and compare-and-set are not native; nor are batches of puts,
+//! for which it opens SQLite once per pair, at the same time, until nothing moves any more, nor batches of gets, for which it reads the whole
+//! collection.
 //!
 //! | level | mongod | FerretDB |
 //! |---|---|---|
@@ -18,10 +18,10 @@
 //! Values that are JSON objects are stored as objects, which the aggregation counts and sums; every other value as bytes. FerretDB
 //! is asked for counts and sums one after the other: of several in one question it answers the first.
 //!
-//! Keys are stored as `_id` strings, those that are no plain text in hexadecimal digits: FerretDB looks up only strings through its
-//! index. Their order is not the order of the keys' bytes, so scans are not native. The protocol does not pipeline: each slot
-//! has a connection, in one pool a session. On the user's server the collections `kvtrial_kv`, `kvtrial_counters` and `kvtrial_fields`
-//! are kvtrial's in the database of the URL (or in `kvtrial`); nothing else is touched. With documents in them a run needs `--overwrite`.
+//! Keys are stored as `_id` strings, those that are no plain text in hexadecimal digits: FerretDB looks up only strings through its index. Their
+//! order is not the order of the keys' bytes, so scans are not native. The protocol does not pipeline: each slot has a connection, in one pool per
+//! session. On the user's server the collections `kvtrial_kv`, `kvtrial_counters` and `kvtrial_fields` are kvtrial's in the database of the URL (or
+//! in `kvtrial`); nothing else is touched. With documents in them a run needs `--overwrite`.
 
 #[cfg(feature = "mongodb")]
 mod bounded;
@@ -57,7 +57,7 @@ const DATABASE_OF_USERS: &str = "admin";
 
 const MAX_KEY_BYTES: usize = 16 << 10;
 
-/// A document of 16 MiB less room for the longest key and the names. The exact limit depends on the key.
+/// The longest value: a document of 16 MiB less room for the longest key and the names. The exact limit depends on the key.
 const MAX_VALUE_BYTES: usize = (16 << 20) - (32 << 10);
 
 const NATIVE_OF_FERRETDB: OperationSet = OperationSet::BASIC;
@@ -73,7 +73,7 @@ const NATIVE_OF_MONGOD: OperationSet = OperationSet::BASIC.and(&[
     OperationKind::GetFields,
 ]);
 
-/// What answers.
+/// The product that answers.
 #[derive(Clone, Copy)]
 enum Product {
     MongoDb,
@@ -170,18 +170,18 @@ fn probe() -> Availability {
     Availability::Found(version.map_or(product.to_owned(), |version| format!("{product} {version}")))
 }
 
-/// From `db version v7.0.14` or `FerretDB v1.24.0`.
+/// Reads the version from `db version v7.0.14` or `FerretDB v1.24.0`.
 fn version(program: &Path) -> Option<String> {
     let line = programs::version_line(program, &["--version"])?;
     line.split_whitespace().find_map(|word| word.strip_prefix('v').filter(|rest| rest.contains('.')).map(str::to_owned))
 }
 
-/// Whether a FerretDB program can: that of `tools/ferretd` says so.
+/// Returns whether a FerretDB program can ask for a login: the one from `tools/ferretd` says so.
 fn asks_for_a_login(program: &Path) -> bool {
     programs::version_line(program, &["--version"]).is_some_and(|line| line.ends_with("(login)"))
 }
 
-/// The version of the FerretDB program found here; as a library it does not know it itself.
+/// Returns the version of the FerretDB program found here; as a library FerretDB does not know its version.
 #[cfg(feature = "mongodb")]
 fn ferretd_version() -> Option<String> {
     match Program::find()? {

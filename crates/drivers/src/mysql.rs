@@ -3,7 +3,7 @@
 //! | level | `innodb_flush_log_at_trx_commit` | what a crash loses |
 //! |---|---|---|
 //! | `commit` (the server's default) | 1: log written and synced at each commit | nothing acknowledged |
-//! | `second` | 2: log written at each commit, synced once a second | nothing when the process is killed, one second at a power cut |
+//! | `second` | 2: log written at each commit, synced once per second | nothing when the process is killed, one second at a power cut |
 //! | `none` | 0, no doublewrite buffer, no sync at all (MariaDB) | a second at a kill, anything at a power cut |
 //!
 //! The protocol does not pipeline, so each slot has a connection of its own. On the user's server the tables `kvtrial_kv`,
@@ -32,13 +32,13 @@ const INSTALL: &str = "apt-get install mariadb-server";
 const SERVERS: [&str; 2] = ["mariadbd", "mysqld"];
 const DURABILITIES: &[Durability] = &[Durability::Commit, Durability::Second, Durability::None];
 
-/// Largest packet a private server takes: the longest value it stores.
+/// The largest packet a private server takes: the longest value it stores.
 const MAX_PACKET_BYTES: usize = 64 << 20;
 
-/// Longest key: with a field of the same length it fills InnoDB's longest index entry, 3,072 bytes.
+/// The longest key: with a field of the same length it fills InnoDB's longest index entry, 3,072 bytes.
 const MAX_KEY_BYTES: usize = 1536;
 
-/// Of a private server.
+/// The capabilities of a private server.
 const CAPABILITIES: Capabilities = Capabilities {
     native: OperationSet::of(&OperationKind::ALL),
     max_key_bytes: MAX_KEY_BYTES,
@@ -102,7 +102,7 @@ pub static STORES: &[StoreInfo] = &[
     },
 ];
 
-/// Whose server it is: they are set up differently.
+/// The product of a server: the products are set up differently.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Product {
     MariaDb,
@@ -117,7 +117,7 @@ impl Product {
         }
     }
 
-    /// Where it keeps its users, and those of them it needs itself.
+    /// Returns where the server keeps its users, and which of them it needs itself.
     fn users(self) -> mariadb::Users {
         match self {
             Product::MariaDb => mariadb::Users::OF_MARIADB,
@@ -125,7 +125,7 @@ impl Product {
         }
     }
 
-    /// From a version such as `10.11.19-MariaDB-0+deb12u1` or `8.0.33`.
+    /// Returns the product from a version such as `10.11.19-MariaDB-0+deb12u1` or `8.0.33`.
     fn of_version(version: &str) -> Product {
         if version.contains("MariaDB") { Product::MariaDb } else { Product::MySql }
     }
@@ -139,14 +139,14 @@ fn probe() -> Availability {
     }
 }
 
-/// `mariadbd  Ver 10.11.19-MariaDB-0+deb12u1 for debian-linux-gnu on x86_64 (Debian 12)`
+/// Reads the version from `mariadbd  Ver 10.11.19-MariaDB-0+deb12u1 for debian-linux-gnu on x86_64 (Debian 12)`.
 fn version(program: &Path) -> Option<String> {
     let line = programs::version_line(program, &["--no-defaults", "--version"])?;
     let mut words = line.split_whitespace().skip_while(|word| *word != "Ver");
     words.nth(1).map(str::to_owned)
 }
 
-/// The number at the start of a version.
+/// Returns the number at the start of a version.
 fn number(version: &str) -> &str {
     version.split('-').next().unwrap_or(version)
 }
@@ -207,7 +207,7 @@ fn command(program: PathBuf, data: &Path) -> CommandLine {
     CommandLine::new(program).arg("--no-defaults").arg(option("--datadir", data))
 }
 
-/// `--name=path`
+/// Returns `--name=path`.
 fn option(name: &str, path: &Path) -> std::ffi::OsString {
     let mut text = std::ffi::OsString::from(name);
     text.push("=");

@@ -35,13 +35,13 @@ const INSTALL: &str = "apt-get install postgresql";
 const DURABILITIES: &[Durability] = &[Durability::Commit, Durability::Second, Durability::Os, Durability::None];
 const USUAL_PORT: u16 = 5432;
 
-/// Where the server's programs are; Debian keeps them off `PATH`, one directory a version.
+/// The directories of the server's programs; Debian keeps the programs off `PATH`, one directory per version.
 const DIRECTORIES: [&str; 3] = ["/usr/lib/postgresql/*/bin", "/usr/pgsql-*/bin", "/usr/local/pgsql/bin"];
 
-/// Longest key: with a field of the same length it stays below the longest index entry, 2,704 bytes.
+/// The longest key: with a field of the same length it stays below the longest index entry, 2,704 bytes.
 const MAX_KEY_BYTES: usize = 1300;
 
-/// kvtrial's own limit: a value, its message and the server's copies of it take memory several times. The server's is 1 GB.
+/// kvtrial's own limit of a value: a value, its message and the server's copies of it take memory several times. The server's limit is 1 GB.
 const MAX_VALUE_BYTES: usize = 256 << 20;
 
 const CAPABILITIES: Capabilities = Capabilities {
@@ -95,7 +95,7 @@ pub static STORES: &[StoreInfo] = &[
 /// The option that is kvtrial's, not the server's.
 const WAY: &str = "way";
 
-/// Its values, the default first.
+/// The values of the option, the default first.
 const SET_WAYS: &[&str] = &["sql", "intarray", "elements"];
 
 const OPTIONS: &[OptionInfo] = &[
@@ -121,7 +121,7 @@ fn declares(spec: &Spec) -> Capabilities {
     Capabilities { sets: set_way(spec), ..layout::Layout::of(spec).capabilities() }
 }
 
-/// The way a spec asks for to keep sets of ids.
+/// Returns the way to keep sets of ids that a spec asks for.
 fn set_way(spec: &Spec) -> Option<SetWay> {
     let asked = spec.options.get(WAY).map_or(SET_WAYS[0], String::as_str);
     let own = SET_WAYS.iter().copied().find(|way| *way == asked && *way != "elements");

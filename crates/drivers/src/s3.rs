@@ -1,4 +1,4 @@
-//! Amazon S3, and what speaks its protocol (feature `s3`): one object a key, in one bucket.
+//! Amazon S3, and what speaks its protocol (feature `s3`): one object per key, in one bucket.
 //!
 //! The user's is reached by its URL: `s3://KEY:SECRET@HOST/BUCKET`; the bucket stands in the path. A private server is versitygw
 //! (on `PATH`, or what `kvtrial fetch-store s3` built), or with `server=s3s-fs` s3s-fs (on `PATH`, or named by `KVTRIAL_S3S_FS`; from
@@ -33,7 +33,7 @@ use study::{Class, Durability, Spec, Target, Transport};
 
 const INSTALL: &str = "kvtrial fetch-store s3 (versitygw, built by Go), or give the URL of an S3";
 
-/// What `kvtrial fetch-store s3` builds.
+/// The program that `kvtrial fetch-store s3` builds.
 pub(crate) static BUNDLE: Bundle = Bundle {
     store: "s3",
     product: "versitygw",
@@ -47,16 +47,16 @@ pub(crate) static BUNDLE: Bundle = Bundle {
     },
 };
 
-/// That of TLS: Amazon's, and a private one never has it.
+/// The usual port, which is the port of TLS: Amazon's, and a private server never has it.
 const USUAL_PORT: u16 = 443;
 
-/// A name takes 1,024 bytes, and base64 four for three.
+/// The longest key: a name takes 1,024 bytes, and base64 four bytes for three.
 const MAX_KEY_BYTES: usize = 767;
 
-/// A name of a file takes 255 bytes, and s3s-fs keeps that of an object once more in base64 as a part of one.
+/// The longest key of a private server: a file's name takes 255 bytes, and s3s-fs keeps an object's name once more in base64 as a part of one.
 const MAX_PRIVATE_KEY_BYTES: usize = 120;
 
-/// kvtrial's own limit: an object may have 5 GiB.
+/// kvtrial's own limit of a value: an object may have 5 GiB.
 const MAX_VALUE_BYTES: usize = 64 << 20;
 
 const OPTIONS: [OptionInfo; 4] = [aws::OPTIONS[0], aws::OPTIONS[1], aws::OPTIONS[2], private::SERVER];

@@ -58,10 +58,10 @@ const INSTALL: &str = "build Voldemort 1.3.0 from its source (no package has it)
 const USUAL_PORT: u16 = 6666;
 const DURABILITIES: &[Durability] = &[Durability::None, Durability::Os, Durability::Commit];
 
-/// The store of private servers, and of yours whose URL names none.
+/// The store of private servers, and of your servers when the URL names none.
 const STORE: &str = "kvtrial";
 
-/// kvtrial's own limit: there is none but the heap, where a value lies several times while it is written.
+/// kvtrial's own limit of a value: there is none but the heap, where a value lies several times while it is written.
 const MAX_VALUE_BYTES: usize = 4 << 20;
 
 const OPTIONS: &[OptionInfo] = &[
@@ -97,8 +97,7 @@ const CAPABILITIES: Capabilities = Capabilities {
     ..Capabilities::BASIC
 };
 
-/// Returns the capabilities: with several copies each node says for itself whether it had the key, so two clients may hear so from two of
-/// them.
+/// Returns the capabilities: with several copies each node says for itself whether it had the key, so two clients may get that answer from two nodes.
 fn capabilities(durability: Durability, replication: usize) -> Capabilities {
     let deletes = if replication > 1 { Deletes::AfterALook } else { Deletes::OneIsTold };
     Capabilities { durability, deletes, ..CAPABILITIES }
@@ -108,7 +107,7 @@ fn level(spec: &Spec) -> Durability {
     spec.durability.unwrap_or(DURABILITIES[0])
 }
 
-/// The number an option is, from 1 to `most`.
+/// Returns the number that an option states, from 1 to `most`.
 fn number(spec: &Spec, option: &str, usual: usize, most: usize) -> Result<usize, StoreError> {
     let Some(text) = spec.options.get(option) else { return Ok(usual) };
     text.parse().ok().filter(|number| (1..=most).contains(number)).ok_or_else(|| StoreError::Unsupported {

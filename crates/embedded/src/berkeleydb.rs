@@ -63,7 +63,7 @@ fn is_hash(spec: &Spec) -> bool {
     spec.options.get("method").is_some_and(|method| method == "hash")
 }
 
-/// A hash has no order of keys.
+/// Returns the capabilities that a spec asks for: a hash has no order of keys.
 fn declares(spec: &Spec) -> Capabilities {
     let without = |kind: &OperationKind| *kind != OperationKind::Scan || !is_hash(spec);
     let native = OperationKind::ALL.into_iter().filter(without).collect::<Vec<_>>();
@@ -75,7 +75,7 @@ fn declares(spec: &Spec) -> Capabilities {
     }
 }
 
-/// Records a page of a hash, by the documentation's formula.
+/// Returns the number of records per page of a hash, by the documentation's formula.
 fn fill_factor(page_bytes: u64, record_bytes: u64) -> u64 {
     (page_bytes.saturating_sub(32) / (record_bytes + 8)).max(1)
 }

@@ -45,7 +45,7 @@ mod engine {
     use store::{Availability, Capabilities, Facts, Store, StoreError};
     use study::{Durability, Spec};
 
-    /// The version of fjall this was written for and built with, as Cargo.lock has it (a test compares them).
+    /// The version of fjall that this adapter was written for and is built with, as Cargo.lock has it (a test compares them).
     pub const VERSION: &str = "3.1.13";
 
     pub fn probe() -> Availability {

@@ -76,7 +76,7 @@ fn mode(spec: &Spec) -> Transactions {
     }
 }
 
-/// Put-many is a transaction, so it is native only where there are any.
+/// Returns the capabilities that a spec asks for. Put-many is a transaction, so it is native only where there are transactions.
 fn declares(spec: &Spec) -> Capabilities {
     Capabilities {
         native: if mode(spec) == Transactions::Off { NATIVE } else { NATIVE.and(&[OperationKind::PutMany]) },

@@ -32,7 +32,7 @@ pub static STORES: &[StoreInfo] = &[StoreInfo {
     opener: Opener::Embedded(built!("lmdb", engine::open)),
 }];
 
-/// As LMDB is compiled in; the longest key is read back when it is opened.
+/// The capabilities of LMDB as it is compiled in; the longest key is read back when the environment is opened.
 const CAPABILITIES: Capabilities = Capabilities { min_key_bytes: 1, max_key_bytes: 511, ..embedded::CAPABILITIES };
 
 #[cfg(feature = "lmdb")]
@@ -46,10 +46,10 @@ mod engine {
     use store::{Availability, Capabilities, Facts, Store, StoreError};
     use study::{Durability, Spec};
 
-    /// Sizes of the map to try, in bytes: 1 TiB, 64 GiB, 4 GiB.
+    /// The sizes of the map to try, in bytes: 1 TiB, 64 GiB, 4 GiB.
     const MAP_BYTES: [usize; 3] = [1 << 40, 64 << 30, 4 << 30];
 
-    /// Read transactions that may be open at once: one per thread.
+    /// The number of read transactions that may be open at once: one per thread.
     const MAX_READERS: u32 = 4096;
 
     type Table = heed::Database<'static, Bytes, Bytes>;

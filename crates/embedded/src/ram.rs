@@ -69,7 +69,8 @@ const CAPABILITIES: Capabilities = Capabilities {
     ..Capabilities::BASIC
 };
 
-/// More shards than threads that run at once, so that two seldom want the same one; few enough to stay in the nearest cache.
+/// The number of shards: more than threads that run at once, so that two threads seldom want the same shard, and few enough to stay in the nearest
+/// cache.
 const SHARDS: usize = 64;
 
 /// Spare bytes a record may keep when a shorter value replaces a longer one, beyond its own length.
@@ -78,7 +79,7 @@ const SPARE_BYTES: usize = 64;
 const SHARDED: &str = "sharded";
 const LINES: &str = "lines";
 
-/// The library of the map a spec asks for.
+/// Returns the library of the map that a spec asks for.
 fn library(spec: &Spec) -> &str {
     spec.options.iter().find(|(name, _)| name.as_str() == "map").map_or(SHARDED, |(_, value)| value)
 }
@@ -225,7 +226,7 @@ impl ShardedMap {
         hasher.finish()
     }
 
-    /// The shard of a hash. The table uses the lowest bits for the place and the highest seven as a tag: these lie between.
+    /// Locks the shard of a hash. The table uses the lowest bits for the place and the highest seven as a tag: the bits of the shard lie between.
     #[inline]
     fn lock(&self, hash: u64) -> MutexGuard<'_, Tables> {
         let shard = &self.shards[(hash >> 44) as usize & (self.shards.len() - 1)]; // a power of two of them
@@ -259,7 +260,7 @@ impl Tables {
     }
 }
 
-/// Adds to a counter of a map, creating it at `by`; the key is copied only then. `None`: it would leave its range.
+/// Adds to a counter of a map, and creates it at `by` where it is absent; only then is the key copied. `None`: the counter would leave its range.
 fn add(counters: &mut Counters, key: &[u8], by: i64) -> Option<i64> {
     match counters.get_mut(key) {
         Some(count) => {
@@ -273,7 +274,7 @@ fn add(counters: &mut Counters, key: &[u8], by: i64) -> Option<i64> {
     }
 }
 
-/// The reply to an increment.
+/// Returns the reply to an increment.
 fn counted(sum: Option<i64>) -> Reply<'static> {
     let beyond = Reply::Failed(store::Failure::Refused("the counter would leave the range of 64-bit integers"));
     sum.map_or(beyond, Reply::Number)
@@ -286,7 +287,7 @@ struct Handle {
 }
 
 impl Handle {
-    /// Copies a value into the handle's buffer; its version, or `None` when there is no such key.
+    /// Copies a value into the handle's buffer, and returns its version; `None`: there is no such key.
     #[inline]
     fn read(&mut self, key: &[u8]) -> Option<u64> {
         let hash = self.map.hash(key);
@@ -316,7 +317,7 @@ impl Handle {
         }
     }
 
-    /// Deletes what is under a key: value, counter and record.
+    /// Deletes everything under a key: value, counter and record.
     fn delete(&self, key: &[u8]) -> Reply<'static> {
         let hash = self.map.hash(key);
         let mut tables = self.map.lock(hash);

@@ -52,10 +52,10 @@ mod engine {
     };
     use study::{Durability, Spec};
 
-    /// The version of redb this was written for and built with, as Cargo.lock has it (a test compares them).
+    /// The version of redb that this adapter was written for and is built with, as Cargo.lock has it (a test compares them).
     pub const VERSION: &str = "4.4.0";
 
-    /// redb's own default.
+    /// The size of the cache: redb's own default.
     const CACHE_BYTES: usize = 1 << 30;
 
     fn definition(space: Space) -> TableDefinition<'static, &'static [u8], &'static [u8]> {
@@ -77,7 +77,7 @@ mod engine {
     }
 
     struct RedbStore {
-        /// Locked while sessions are opened, and while the file is compacted, which needs it for itself.
+        /// The lock held while sessions are opened, and while the file is compacted, which needs the database to itself.
         shared: Mutex<Arc<Shared<Redb>>>,
         capabilities: Capabilities,
     }

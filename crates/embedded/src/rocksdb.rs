@@ -101,7 +101,7 @@ fn facts(tree: &Tree) -> Facts {
     Facts { product: "RocksDB".into(), version, config }
 }
 
-/// The `OPTIONS` file of the highest number.
+/// Returns the text of the `OPTIONS` file with the highest number.
 fn newest_options(directory: &Path) -> Option<String> {
     let entries = std::fs::read_dir(directory).ok()?.flatten();
     let named = entries.filter(|entry| entry.file_name().to_string_lossy().starts_with("OPTIONS-"));

@@ -57,7 +57,7 @@ pub static STORES: &[StoreInfo] = &[StoreInfo {
     opener: Opener::Embedded(built!("sqlite", engine::open)),
 }];
 
-/// SQLite takes a billion bytes a row; this leaves room for the key.
+/// The capabilities of SQLite. It takes a billion bytes per row; this leaves room for the key.
 const CAPABILITIES: Capabilities = Capabilities {
     max_value_bytes: 900 << 20,
     compaction: Support::Native,

@@ -27,7 +27,7 @@ use store::{
 };
 use study::{Class, Durability, Spec};
 
-/// Buckets of a new file: half as many as the library advises for two million records.
+/// The buckets of a new file: half as many as the library advises for two million records.
 const BUCKETS: u64 = 1_000_000;
 
 /// The stores of this adapter.
@@ -67,7 +67,7 @@ fn mode(durability: Durability) -> Transactions {
     }
 }
 
-/// Put-many is a transaction, so it is native only at the levels that have them.
+/// Returns the capabilities that a spec asks for. Put-many is a transaction, so it is native only at the levels that have transactions.
 fn declares(spec: &Spec) -> Capabilities {
     let transactions = mode(spec.durability.unwrap_or(STORES[0].durabilities[0])) != Transactions::Off;
     Capabilities {

@@ -12,7 +12,7 @@ pub fn push(out: &mut Vec<u8>, bytes: &[u8]) {
     debug_assert_eq!(written, Ok(out.len() - start));
 }
 
-/// Appends the bytes a text in base64 stands for; false when it is none.
+/// Appends the bytes that a text in base64 stands for; returns false when the text is not base64.
 #[inline]
 pub fn read(out: &mut Vec<u8>, text: &[u8]) -> bool {
     STANDARD.decode_vec(text, out).is_ok()

@@ -5,29 +5,29 @@ use store::SetCombination;
 
 const WORD_BITS: usize = u64::BITS as usize;
 
-/// Arrays of bits of one length.
+/// A number of arrays of bits, all of the same length.
 pub struct BitSets {
     sets: Vec<Box<[u64]>>,
 }
 
 impl BitSets {
-    /// Empty sets of numbers below `numbers`.
+    /// Makes empty sets of numbers below `numbers`.
     pub fn new(sets: usize, numbers: usize) -> BitSets {
         BitSets { sets: vec![vec![0; numbers.div_ceil(WORD_BITS)].into_boxed_slice(); sets] }
     }
 
-    /// Bytes they take.
+    /// Returns the number of bytes that the sets take.
     pub fn bytes(&self) -> u64 {
         self.sets.iter().map(|words| size_of_val::<[u64]>(words) as u64).sum()
     }
 
-    /// The bits of a set, to add to.
+    /// Returns the bits of a set, to add to.
     #[inline]
     pub fn words_mut(&mut self, set: usize) -> &mut [u64] {
         &mut self.sets[set]
     }
 
-    /// How many numbers are in the union or intersection of these sets.
+    /// Returns how many numbers are in the union or intersection of these sets.
     #[inline]
     pub fn count(&self, combination: SetCombination, sets: Range<usize>) -> u64 {
         let ones = |word: u64| u64::from(word.count_ones());
@@ -39,7 +39,7 @@ impl BitSets {
         }
     }
 
-    /// The words of the union or intersection of these sets.
+    /// Returns the words of the union or intersection of these sets.
     #[inline]
     pub fn combined(&self, combination: SetCombination, sets: Range<usize>) -> impl Iterator<Item = u64> {
         let sets = &self.sets[sets];
@@ -59,7 +59,7 @@ pub fn set(words: &mut [u64], number: usize) {
     words[number / WORD_BITS] |= 1 << (number % WORD_BITS);
 }
 
-/// The numbers in these words, rising.
+/// Returns the numbers in these words, in ascending order.
 #[inline]
 pub fn numbers(words: impl Iterator<Item = u64>) -> impl Iterator<Item = usize> {
     words.enumerate().flat_map(|(at, word)| {

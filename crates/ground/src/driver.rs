@@ -1,6 +1,6 @@
 //! Drivers that are cargo features. A store is listed in every build; without its driver it names the feature that adds it.
 
-/// The [`store::Driver`] of a [`store::StoreInfo`]: `driver!("redb")`.
+/// Returns the [`store::Driver`] of a [`store::StoreInfo`]: `driver!("redb")`.
 #[macro_export]
 macro_rules! driver {
     ($feature:tt) => {
@@ -8,8 +8,8 @@ macro_rules! driver {
     };
 }
 
-/// A function of a module that is only there with its feature: `built!("redb", engine::open)` opens or connects,
-/// `built!("redb", probe engine::probe)` looks for the store, `built!("etcd", with members, joining::join)` lets a node join. Without the feature the error names it.
+/// Returns a function of a module that is only there with its feature: `built!("redb", engine::open)` opens or connects, `built!("redb", probe
+/// engine::probe)` looks for the store, `built!("etcd", with members, joining::join)` lets a node join. Without the feature the error names it.
 #[macro_export]
 macro_rules! built {
     ($feature:tt, probe $function:path) => {{

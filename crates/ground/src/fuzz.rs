@@ -11,10 +11,10 @@ use store::{Operation, OwnedReply};
 /// A request, and a good reply to it, written for what the codec expects.
 pub type Sample = (Operation<'static>, fn(Expect) -> Vec<u8>);
 
-/// Streams tried of each codec.
+/// The number of streams that are tried with each codec.
 pub const STREAMS: u64 = 20_000;
 
-/// Numbers that have broken readers of numbers.
+/// The numbers that have broken readers of numbers.
 const NUMBERS: [&[u8]; 12] = [
     b"0",
     b"-1",
@@ -30,10 +30,10 @@ const NUMBERS: [&[u8]; 12] = [
     b"99999999999999999999999",
 ];
 
-/// Bytes that mean something to some protocol.
+/// The bytes that have a meaning in some protocol.
 const TELLING: &[u8] = b"\r\n\t $*:+-0123459VAEHD\0\x01\xff";
 
-/// The same numbers each time.
+/// Dice that throw the same numbers each time.
 pub struct Dice(u64);
 
 impl Dice {
@@ -42,7 +42,7 @@ impl Dice {
         Dice(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1)
     }
 
-    /// A number below `end`; 0 when that is 0.
+    /// Returns a number below `end`; 0 when `end` is 0.
     pub fn below(&mut self, end: usize) -> usize {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
@@ -90,14 +90,14 @@ pub fn mutate(bytes: &mut Vec<u8>, dice: &mut Dice) {
     }
 }
 
-/// How a stream ended.
+/// The way in which a stream ended.
 #[derive(Debug, PartialEq, Eq)]
 enum End {
     /// All replies were there.
     Answered,
-    /// One is not whole.
+    /// The last reply was not whole.
     Open,
-    /// It is not the protocol.
+    /// The bytes were not the protocol.
     Broken,
 }
 

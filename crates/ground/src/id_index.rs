@@ -6,16 +6,16 @@
 
 use store::StoreError;
 
-/// Ids whose places are fetched before the first of them is looked at.
+/// The number of ids whose places are fetched before the first of them is looked at.
 const AHEAD: usize = 32;
 
-/// What an empty place holds; the id 0 has a place of its own behind all others.
+/// The content of an empty place; the id 0 has a place of its own behind all others.
 const EMPTY: u64 = 0;
 
-/// The table.
+/// A table of ids.
 pub struct IdIndex {
     places: Box<[u64]>,
-    /// Places that may still be filled.
+    /// The number of places that may still be filled.
     left: usize,
 }
 
@@ -29,29 +29,29 @@ fn spread(id: u64) -> u64 {
 }
 
 impl IdIndex {
-    /// Room for this many different ids.
+    /// Makes room for this many different ids.
     pub fn new(ids: usize) -> IdIndex {
         let places = ids + ids / 3 + 2;
         IdIndex { places: vec![EMPTY; places].into_boxed_slice(), left: ids }
     }
 
-    /// Numbers are below this.
+    /// Returns the number below which all numbers of ids are.
     pub fn numbers(&self) -> usize {
         self.places.len() + 1
     }
 
-    /// Bytes it takes.
+    /// Returns the number of bytes that the table takes.
     pub fn bytes(&self) -> u64 {
         size_of_val::<[u64]>(&self.places) as u64
     }
 
-    /// The id of a number.
+    /// Returns the id of a number.
     #[inline]
     pub fn id(&self, number: usize) -> u64 {
         self.places.get(number).copied().unwrap_or(0)
     }
 
-    /// The place an id is looked for first.
+    /// Returns the place where an id is looked for first.
     #[inline]
     fn home(&self, id: u64) -> usize {
         ((u128::from(spread(id)) * self.places.len() as u128) >> 64) as usize
@@ -69,7 +69,7 @@ impl IdIndex {
         let _ = place;
     }
 
-    /// The number of an id, which is given one if it has none. `None`: more ids than there was to be room for.
+    /// Returns the number of an id, which gets one if it has none. `None`: there are more ids than the table has room for.
     #[inline]
     fn number_from(&mut self, home: usize, id: u64) -> Option<usize> {
         if id == EMPTY {

@@ -7,13 +7,13 @@ use std::sync::{Mutex, PoisonError};
 use store::{Availability, Bundle, CommandLine, Endpoint, OptionInfo, Place, StoreError, programs};
 use study::{Spec, Target};
 
-/// How to get what runs them.
+/// The command that installs Java.
 const INSTALL_JAVA: &str = "apt-get install openjdk-17-jre-headless";
 
-/// The oldest Java that runs all of them.
+/// The oldest Java that runs all of these programs.
 const OLDEST: u32 = 17;
 
-/// Where packages put it, each release in a directory of its own.
+/// The directory where packages put Java, each release in a directory of its own.
 const RELEASES: &str = "/usr/lib/jvm";
 
 /// The option of a store that may be several servers.
@@ -27,21 +27,21 @@ pub const HEAP: OptionInfo = OptionInfo::text("heap", "MiB of heap of each Java 
 pub struct JvmMemory {
     /// The heap, in MiB.
     pub heap_mib: u64,
-    /// What a process takes beside its heap.
+    /// The memory that a process takes beside its heap, in MiB.
     pub beside_mib: u64,
-    /// The options that make it less, as they are named to the user.
+    /// The options that reduce the memory, as the user knows them.
     pub less_by: &'static str,
 }
 
-/// A Java program as it is to be started, as often as there are nodes.
+/// A Java program that is started once per node.
 pub struct Jvm {
     java: PathBuf,
-    /// As Java takes it: directories whose jars all count end in `/*`.
+    /// The class path as Java takes it: directories whose jars all count end in `/*`.
     class_path: OsString,
     heap_mib: u64,
 }
 
-/// The name of a node, and the place it is planned in: the only one has the private directory to itself.
+/// Returns the name of a node, and the place that it is planned in: a single node has the private directory to itself.
 pub fn name_and_place(place: &mut Place, number: u32, count: u32) -> (String, Place) {
     if count == 1 {
         return (String::new(), place.clone());
@@ -51,7 +51,7 @@ pub fn name_and_place(place: &mut Place, number: u32, count: u32) -> (String, Pl
     (name, place)
 }
 
-/// Refuses options of a cluster that is not started here.
+/// Refuses options for a private cluster when kvtrial does not start the cluster.
 pub fn no_options_elsewhere(spec: &Spec) -> Result<(), StoreError> {
     match (&spec.target, spec.options.keys().next()) {
         (Target::Server(_), Some(option)) => Err(StoreError::Unsupported {
@@ -64,7 +64,7 @@ pub fn no_options_elsewhere(spec: &Spec) -> Result<(), StoreError> {
     }
 }
 
-/// What is said of a private store: its servers, the heap of each, and which of them is asked.
+/// Returns the facts of a private store: its servers, the heap of each, and which of them is asked.
 pub fn facts(spec: &Spec, nodes: &[Endpoint], usual_mib: u64) -> Result<BTreeMap<String, String>, StoreError> {
     let all = [
         ("nodes", nodes.len().to_string()),
@@ -74,12 +74,12 @@ pub fn facts(spec: &Spec, nodes: &[Endpoint], usual_mib: u64) -> Result<BTreeMap
     Ok(all.map(|(name, value)| (name.to_owned(), value)).into())
 }
 
-/// How many servers a spec asks for.
+/// Returns how many servers a spec asks for.
 pub fn nodes(spec: &Spec) -> u32 {
     spec.options.get("nodes").and_then(|text| text.parse().ok()).unwrap_or(1)
 }
 
-/// The heap a spec asks for.
+/// Returns the heap that a spec asks for.
 pub fn heap_mib(spec: &Spec, usual_mib: u64) -> Result<u64, StoreError> {
     let Some(text) = spec.options.get("heap") else { return Ok(usual_mib) };
     text.parse().ok().filter(|mib| (64..=65_536).contains(mib)).ok_or_else(|| StoreError::Unsupported {
@@ -88,7 +88,7 @@ pub fn heap_mib(spec: &Spec, usual_mib: u64) -> Result<u64, StoreError> {
     })
 }
 
-/// Whether a program and a Java for it are here.
+/// Returns whether a program and a Java for it are here.
 pub fn probe(bundle: &Bundle) -> Availability {
     match (bundle.found(), java()) {
         (None, _) => Availability::NotFound(format!("{} {}", bundle.product, bundle.version)),
@@ -100,7 +100,7 @@ pub fn probe(bundle: &Bundle) -> Availability {
 impl Jvm {
     /// Finds program and Java.
     ///
-    /// # Errors
+    /// One of them is missing: how to get it. Or the machine has too little memory for `processes` such processes.
     /// One of them is missing: how to get it. Or the machine has too little memory for `processes` of them.
     pub fn of(
         spec: &Spec,
@@ -117,7 +117,7 @@ impl Jvm {
         Ok(Jvm { java, class_path: class_path.join("*").into_os_string(), heap_mib: memory.heap_mib })
     }
 
-    /// The same of classes that the user has, which run on no Java newer than `newest`.
+    /// Finds Java for classes that the user has, which run on no Java newer than `newest`; otherwise the same.
     pub fn running(
         spec: &Spec,
         class_path: OsString,
@@ -130,12 +130,12 @@ impl Jvm {
         Ok(Jvm { java, class_path, heap_mib: memory.heap_mib })
     }
 
-    /// The start of a command line: heap, class path, and nothing written or heard outside the node's directory.
+    /// Returns the start of a command line: heap, class path, and nothing written or heard outside the node's directory.
     pub fn command(&self, place: &Place) -> CommandLine {
         self.with_classes(place, OsString::new())
     }
 
-    /// As [`Jvm::command`], for a program that looks for its configuration, a file of this directory, among its classes.
+    /// Returns the same as [`Jvm::command`], for a program that looks for its configuration, a file in this directory, among its classes.
     pub fn command_reading(&self, place: &Place, configuration: &Path) -> CommandLine {
         let mut first = configuration.as_os_str().to_owned();
         first.push(":");
@@ -161,13 +161,13 @@ fn not_found(spec: &Spec, what: String, install: &str) -> StoreError {
     StoreError::NotFound { store: spec.name.clone(), what, install: install.into() }
 }
 
-/// The Java that was found, of no release newer than this; else how to get one.
+/// Returns the Java that was found, of no release newer than this, or an error that says how to get one.
 fn required(java: Option<PathBuf>, spec: &Spec, newest: u32) -> Result<PathBuf, StoreError> {
     java.ok_or_else(|| not_found(spec, releases_to(newest), INSTALL_JAVA))
 }
 
 impl JvmMemory {
-    /// The heap that a spec asks for, and what a process takes beside it.
+    /// Returns the heap that a spec asks for, and the memory that a process takes beside it.
     ///
     /// # Errors
     /// The heap is no number of MiB.
@@ -175,8 +175,7 @@ impl JvmMemory {
         Ok(JvmMemory { heap_mib: heap_mib(spec, usual_heap_mib)?, beside_mib, less_by: "nodes= or heap=" })
     }
 
-    /// Refuses processes that the machine has too little memory for before any starts: a machine that swaps, or kills, would say it far
-    /// worse.
+    /// Refuses to start processes that the machine has too little memory for. A machine that swaps, or kills, would give a far worse error.
     fn enough(self, spec: &Spec, processes: u32, free_mib: Option<u64>) -> Result<(), StoreError> {
         let needed_mib = u64::from(processes) * (self.heap_mib + self.beside_mib);
         match free_mib.filter(|free_mib| *free_mib < needed_mib) {
@@ -198,19 +197,19 @@ fn free_mib() -> Option<u64> {
     store::memory::free_bytes().map(|bytes| bytes >> 20)
 }
 
-/// The Java to use: that of `PATH` if it is new enough, else one that a package has put beside it.
+/// Returns the Java to use: the one on `PATH` if it is new enough, else one that a package has put beside it.
 fn java() -> Option<PathBuf> {
     java_to(u32::MAX)
 }
 
-/// The same, of no release newer than this.
+/// Returns the same, of no release newer than this.
 pub fn java_to(newest: u32) -> Option<PathBuf> {
     static JAVA: Mutex<BTreeMap<u32, Option<PathBuf>>> = Mutex::new(BTreeMap::new());
     let mut known = JAVA.lock().unwrap_or_else(PoisonError::into_inner);
     known.entry(newest).or_insert_with(|| find_java(newest)).clone()
 }
 
-/// What is missing where there is none.
+/// Returns what is missing where there is no such Java.
 pub fn missing_to(newest: u32) -> String {
     format!("{}; {INSTALL_JAVA}", releases_to(newest))
 }
@@ -227,13 +226,13 @@ fn find_java(newest: u32) -> Option<PathBuf> {
     first_that_will_do(programs::find(&["java"], &[]).into_iter().chain(beside(Path::new(RELEASES))), version, newest)
 }
 
-/// The releases that packages have put here.
+/// Returns the releases that packages have put here.
 fn beside(releases: &Path) -> impl Iterator<Item = PathBuf> {
     let releases = std::fs::read_dir(releases).into_iter().flatten().flatten();
     releases.map(|release| release.path().join("bin/java")).filter(|java| java.is_file())
 }
 
-/// The first that is neither too old nor newer than this.
+/// Returns the first Java that is neither too old nor newer than this.
 fn first_that_will_do(
     mut javas: impl Iterator<Item = PathBuf>,
     version: impl Fn(&Path) -> Option<String>,
@@ -245,7 +244,7 @@ fn first_that_will_do(
     })
 }
 
-/// From `openjdk version "17.0.15" 2025-04-15`; before 9 it was `1.8.0`.
+/// Reads the release from `openjdk version "17.0.15" 2025-04-15`; before 9 it was `1.8.0`.
 fn release(line: &str) -> Option<u32> {
     line.split('"').nth(1)?.split(['.', '-']).next()?.parse().ok()
 }

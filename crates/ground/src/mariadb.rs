@@ -11,10 +11,10 @@ pub const USER: &str = "mysql";
 /// The only account of a private server beside the server's own.
 pub const LOGIN: &str = "kvtrial";
 
-/// The one directory below the private one that statements may read and write files in. Nothing is in it.
+/// The only directory below the private one in which statements may read and write files. It stays empty.
 pub const NOWHERE: &str = "nowhere";
 
-/// Where a product keeps its users, and those it needs itself.
+/// The table where a product keeps its users, and the users it needs itself.
 #[derive(Clone, Copy)]
 pub struct Users {
     table: &'static str,
@@ -22,14 +22,14 @@ pub struct Users {
 }
 
 impl Users {
-    /// Where MariaDB keeps them.
+    /// The users of MariaDB.
     pub const OF_MARIADB: Users = Users { table: "mysql.global_priv", own: &["mariadb.sys"] };
-    /// Where MySQL keeps them.
+    /// The users of MySQL.
     pub const OF_MYSQL: Users = Users { table: "mysql.user", own: &["mysql.infoschema", "mysql.session", "mysql.sys"] };
 }
 
-/// Statements, each on a line, that make kvtrial's account and take every other one away, root's too. The server carries them out
-/// at each start before it lets anybody in.
+/// Returns the statements, one per line, that make kvtrial's account and remove every other account, root's too. The server carries them out at each
+/// start before it lets anybody in.
 pub fn accounts(users: Users, password: &Secret) -> String {
     let kept = [&[LOGIN], users.own].concat().join("', '");
     format!(
@@ -42,7 +42,7 @@ pub fn accounts(users: Users, password: &Secret) -> String {
     )
 }
 
-/// A server that begins with the statements in `setup`, and whose statements reach no file of the machine.
+/// Returns the command line of a server that begins with the statements in `setup`, and whose statements reach no file of the machine.
 pub fn locked(run: CommandLine, place: &Place, setup: &Path) -> CommandLine {
     run.arg(option("--init-file", setup))
         .arg(option("--secure-file-priv", &place.directory.join(NOWHERE)))
@@ -50,7 +50,7 @@ pub fn locked(run: CommandLine, place: &Place, setup: &Path) -> CommandLine {
         .args(["--skip-name-resolve", "--local-infile=OFF"])
 }
 
-/// `--name=path`
+/// Returns `--name=path`.
 fn option(name: &str, path: &Path) -> OsString {
     let mut text = OsString::from(name);
     text.push("=");

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-/// The version of the package of this name that a program is part of. The program itself may start a server whatever it is asked.
+/// Returns the version of the package of this name that a program is part of. The program itself may start a server whatever arguments it gets.
 pub fn version(program: &Path, package: &str) -> Option<String> {
     let program = program.canonicalize().ok()?;
     // Beside the program, or above its directory.

@@ -19,7 +19,7 @@ pub fn allowed_cpus() -> Vec<usize> {
 /// Ties the calling thread, and the threads it starts from now on, to these processors.
 ///
 /// # Errors
-/// The system's: none of them exists or is allowed.
+/// The system's error: none of the processors exists or is allowed.
 pub fn pin_thread(cpus: &[usize]) -> io::Result<()> {
     // SAFETY: cpu_set_t is plain data for which all zeros is valid; CPU_SET is called with indices below its size only.
     let result = unsafe {

@@ -7,21 +7,21 @@ use std::thread;
 use std::time::Duration;
 use store::{Store, StoreError};
 
-/// Pause between two attempts.
+/// The pause between two attempts.
 pub const RETRY: Duration = Duration::from_millis(15);
 
-/// The result of an attempt: a connection, or only the fact that somebody listens.
+/// The result of an attempt: a connection, or only the fact that a server listens.
 pub type Attempted = Result<Option<Box<dyn Store>>, StoreError>;
 
-/// Repeats an attempt until it succeeds, or this is dropped.
+/// A thread that repeats an attempt until it succeeds, or until this is dropped.
 pub struct Attempts {
-    /// What they come to.
+    /// The results of the attempts.
     pub results: Receiver<Attempted>,
     given_up: Arc<AtomicBool>,
 }
 
 impl Attempts {
-    /// Starts the thread.
+    /// Starts the thread that repeats the attempt.
     pub fn start(attempt: impl Fn() -> Attempted + Send + 'static) -> Attempts {
         let (sender, results) = mpsc::channel();
         let given_up = Arc::new(AtomicBool::new(false));

@@ -8,7 +8,7 @@ use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Bytes of a message a packet carries.
+/// The bytes of a message that a packet carries.
 const PACKET_BYTES: usize = 32 << 10;
 
 /// First byte of a packet: more of the message follows; this is its end; forget what came before, this is all of it.
@@ -16,31 +16,31 @@ const MORE: u8 = 0;
 const LAST: u8 = 1;
 const FRESH: u8 = 2;
 
-/// The sending end.
+/// The sending end of a channel.
 #[derive(Clone)]
 pub struct Sender(Arc<OwnedFd>);
 
-/// The receiving end.
+/// The receiving end of a channel.
 pub struct Receiver {
     socket: Arc<OwnedFd>,
     partial: Vec<u8>,
 }
 
-/// The message that a receiver got.
+/// The result of waiting for a message.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Received {
     /// A message.
     Message(Vec<u8>),
-    /// Nothing in the time it was given.
+    /// No message in the given time.
     Nothing,
-    /// The other side is gone.
+    /// A closed channel: the other side is gone.
     Closed,
 }
 
-/// Returns two connected sockets: one for this process, one to be handed to another as its standard input.
+/// Returns two connected sockets: one for this process, one for another process as its standard input.
 ///
 /// # Errors
-/// The system's.
+/// The system's error.
 pub fn pair() -> io::Result<(OwnedFd, OwnedFd)> {
     let mut sockets: [RawFd; 2] = [-1; 2];
     // SAFETY: socketpair writes two descriptors into the array.
@@ -76,7 +76,7 @@ impl Sender {
         }
     }
 
-    /// Sends a short message; what was sent before of an unfinished one is to be forgotten.
+    /// Sends a short message, before which the receiver forgets the sent part of an unfinished message.
     ///
     /// # Errors
     /// The other side is gone.
@@ -102,7 +102,7 @@ impl Sender {
 }
 
 impl Receiver {
-    /// Returns the next message; waits for it so long, or with `None` until there is one.
+    /// Returns the next message; waits for it up to `patience`, or with `None` until there is one.
     pub fn receive(&mut self, patience: Option<Duration>) -> Received {
         let mut packet = vec![0; PACKET_BYTES + 1];
         loop {

@@ -1,4 +1,4 @@
-//! Whether a spec can be carried out, before anything is started or made.
+//! Checks whether a spec can be carried out, before anything is started or made.
 
 use crate::user::is_root;
 use store::{Availability, StoreError, StoreInfo};
@@ -7,7 +7,7 @@ use study::{Spec, Target};
 /// Looks for the program or library of a spec.
 ///
 /// # Errors
-/// It is not here, or not in this build; with what to install.
+/// The program is not here, or not in this build; with what to install.
 pub fn present(info: &'static StoreInfo, spec: &Spec) -> Result<(), StoreError> {
     // The system's library need not be there where one is named, nor a program, nor any for a server of the user's: opening says what is
     // wrong with those.
@@ -23,10 +23,10 @@ pub fn present(info: &'static StoreInfo, spec: &Spec) -> Result<(), StoreError> 
     }
 }
 
-/// Checks the options of a spec; of a private server also what only its plan looks at (numbers, sizes). Nothing is started.
+/// Checks the options of a spec; for a private server also the options that only its plan looks at (numbers, sizes). Nothing is started.
 ///
 /// # Errors
-/// Names the option and what is possible.
+/// Names the option and the possible values.
 pub fn check(info: &'static StoreInfo, spec: &Spec) -> Result<(), StoreError> {
     info.built()?;
     layers::check(info, spec)?;

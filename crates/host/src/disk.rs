@@ -1,4 +1,4 @@
-//! What is on disk, and how long the disk takes to be sure of it.
+//! The bytes on disk, and the time the disk takes to be sure of them.
 
 use std::collections::HashSet;
 use std::fs;
@@ -7,10 +7,10 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-/// Unit of `st_blocks`, whatever the file system's block size is.
+/// The unit of `st_blocks`, for any block size of the file system.
 const BLOCK_BYTES: u64 = 512;
 
-/// Writes whose median is taken as the latency.
+/// The number of writes whose median is taken as the latency.
 const FSYNCS: usize = 15;
 
 /// Returns the number of bytes allocated on disk for a file or for everything below a directory; hard links count once, holes not at all.
@@ -18,7 +18,7 @@ pub fn disk_bytes(path: &Path) -> u64 {
     allocated_bytes(path, &[])
 }
 
-/// [`disk_bytes`] without these files. Files that vanish meanwhile count as nothing.
+/// Returns the same as [`disk_bytes`], without these files. Files that vanish meanwhile count as nothing.
 pub(crate) fn allocated_bytes(path: &Path, except: &[PathBuf]) -> u64 {
     let mut seen = HashSet::new();
     let mut paths = vec![path.to_owned()];
@@ -36,7 +36,7 @@ pub(crate) fn allocated_bytes(path: &Path, except: &[PathBuf]) -> u64 {
     bytes
 }
 
-/// Returns the median time of writing 4 KiB to a new file under `base` and forcing it to disk, µs; `None` when that is not possible.
+/// Returns the median time of writing 4 KiB to a new file under `base` and forcing the file to disk, µs; `None` when that is not possible.
 pub fn fsync_us(base: &Path) -> Option<f64> {
     let mut file = tempfile::tempfile_in(base).ok()?;
     let block = [0x5a; 4096];

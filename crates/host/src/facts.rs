@@ -1,4 +1,4 @@
-//! The machine as it says itself. What cannot be read is left out, never guessed.
+//! The facts that the machine states about itself. A fact that cannot be read is left out, never guessed.
 
 use crate::affinity::allowed_cpus;
 use crate::tree::field_bytes;
@@ -66,7 +66,7 @@ fn cpuinfo_field<'a>(cpuinfo: &'a str, name: &str) -> Option<&'a str> {
         .find_map(|(key, value)| (key.trim() == name && !value.trim().is_empty()).then(|| value.trim()))
 }
 
-/// The frequency governors of the processors we may use, each named once.
+/// Returns the frequency governors of the processors we may use, each named once.
 fn governor() -> Option<String> {
     let path = |cpu: usize| format!("/sys/devices/system/cpu/cpu{cpu}/cpufreq/scaling_governor");
     let mut governors: Vec<String> = allowed_cpus().into_iter().filter_map(|cpu| read(&path(cpu))).collect();
@@ -86,7 +86,7 @@ fn idle() -> Option<String> {
     Some(format!("{driver} driver, {governor} governor{polls}"))
 }
 
-/// The word in brackets, as the kernel marks the setting in effect.
+/// Returns the word in brackets, as the kernel marks the setting in effect.
 fn chosen(setting: &str) -> Option<String> {
     Some(setting.split_once('[')?.1.split_once(']')?.0.to_owned())
 }
@@ -95,7 +95,7 @@ fn filesystem(base: &Path) -> Option<String> {
     filesystem_of(&base.canonicalize().ok()?, &read("/proc/self/mountinfo")?)
 }
 
-/// The type of the file system mounted closest above a path; the last one mounted there counts.
+/// Returns the type of the file system mounted closest above a path; the last one mounted there counts.
 fn filesystem_of(path: &Path, mountinfo: &str) -> Option<String> {
     let mut closest: Option<(usize, &str)> = None;
     for line in mountinfo.lines() {
@@ -108,13 +108,13 @@ fn filesystem_of(path: &Path, mountinfo: &str) -> Option<String> {
     closest.map(|(_, kind)| kind.to_owned())
 }
 
-/// Mount points carry spaces and the like as octal escapes.
+/// Returns a mount point without octal escapes, which stand for spaces and the like.
 fn unescape(text: &str) -> String {
     text.replace("\\040", " ").replace("\\011", "\t").replace("\\012", "\n").replace("\\134", "\\")
 }
 
-/// Returns the kernel's measure against each weakness of this processor; without those it does not have. The work at each switch to the
-/// kernel slows a client, which does little else, by far more than a server (kernel documentation, admin-guide/hw-vuln).
+/// Returns the kernel's measure against each weakness of this processor, without weaknesses it does not have. The work at each switch to the kernel
+/// slows a client, which does little else, by far more than a server (kernel documentation, admin-guide/hw-vuln).
 fn mitigations(directory: &Path) -> Option<BTreeMap<String, String>> {
     let of = |entry: fs::DirEntry| {
         let said = read(&entry.path().display().to_string())?;
@@ -123,7 +123,7 @@ fn mitigations(directory: &Path) -> Option<BTreeMap<String, String>> {
     Some(fs::read_dir(directory).ok()?.flatten().filter_map(of).collect())
 }
 
-/// The hypervisor and the kind of container around us, where they show.
+/// Returns the hypervisor and the kind of container around us, where they show.
 fn virtualisation(cpuinfo: &str) -> Option<String> {
     let kinds: Vec<String> = [hypervisor(cpuinfo), container()].into_iter().flatten().collect();
     (!kinds.is_empty()).then(|| kinds.join(", "))
@@ -142,10 +142,10 @@ fn hypervisor(cpuinfo: &str) -> Option<String> {
         .then_some(machine)
 }
 
-/// The name the hypervisor gives itself in the processor's identification.
+/// Returns the name that the hypervisor gives itself in the processor's identification.
 #[cfg(target_arch = "x86_64")]
 fn hypervisor_name() -> Option<String> {
-    /// Identification leaf reserved for hypervisors.
+    /// The leaf of the identification that is reserved for hypervisors.
     const HYPERVISOR_LEAF: u32 = 0x4000_0000;
     // Called only when the processor says that it is virtual, so the leaf exists.
     #[allow(unused_unsafe)]

@@ -1,7 +1,7 @@
 //! Getting the program of a store: all of it, checked, or nothing.
 //!
-//! It lies in a directory with a temporary name until every part is what it was pinned to be; only then does that get the name that
-//! adapters look for.
+//! A program lies in a directory with a temporary name until every part is the pinned one; only then does the directory get the name that adapters
+//! look for.
 
 mod made;
 mod maven;
@@ -15,22 +15,22 @@ use std::thread;
 use std::time::Duration;
 use store::{Bundle, MadeOf};
 
-/// How the name of a directory begins that is being filled; the number of the process that does it follows.
+/// The beginning of the name of a directory that is being filled; the number of the filling process follows.
 const HALF: &str = ".fetching-";
 
-/// How often it is looked whether the transfer has ended.
+/// The pause between two looks whether the transfer has ended.
 const LOOK: Duration = Duration::from_millis(20);
 
 /// The result of fetching a program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Fetched {
-    /// The program was fetched into this directory.
+    /// A program that was fetched into this directory.
     Now(PathBuf),
-    /// The program was there.
+    /// A program that was there already.
     Before(PathBuf),
 }
 
-/// Why a program could not be fetched.
+/// The reason why a program could not be fetched.
 #[derive(Debug, thiserror::Error)]
 pub enum FetchError {
     /// There is no place to put it.
@@ -54,7 +54,7 @@ pub enum FetchError {
     NoMaker {
         /// The program to be made.
         what: &'static str,
-        /// The program.
+        /// The tool that makes the program.
         maker: &'static str,
         /// The line that installs the tool.
         install: &'static str,
@@ -66,7 +66,7 @@ pub enum FetchError {
     NotMade {
         /// The program that was to be made.
         what: &'static str,
-        /// The program that did not.
+        /// The tool that did not make the program.
         maker: &'static str,
         /// The words of the tool.
         words: String,
@@ -85,10 +85,10 @@ pub enum FetchError {
         /// The sum the file has.
         found: String,
     },
-    /// The user ended it.
+    /// The user ended the fetch.
     #[error("interrupted; nothing of it is kept")]
     Interrupted,
-    /// File system trouble.
+    /// Trouble of the file system.
     #[error("{path}: {source}", path = path.display())]
     Io {
         /// The path that was touched.
@@ -98,8 +98,8 @@ pub enum FetchError {
     },
 }
 
-/// Returns where a program comes from: the URL that is named, else that of the environment for Maven, else Maven Central; of npm and Go
-/// what they are set to.
+/// Returns where a program comes from: the given URL, else the environment's URL for Maven, else Maven Central. For npm and Go it is the registry
+/// that they are set to.
 pub fn origin(bundle: &Bundle, named: Option<&str>) -> String {
     match bundle.made_of {
         MadeOf::Maven(_) => maven::repository(named),
@@ -108,10 +108,10 @@ pub fn origin(bundle: &Bundle, named: Option<&str>) -> String {
     }
 }
 
-/// Gets a program, unless it is there; `named` is the URL to get it from. `begin` hears before the first byte is asked for.
+/// Gets a program, unless the program is there; `named` is the URL to get it from. `begin` hears before the first byte is asked for.
 ///
 /// # Errors
-/// See [`FetchError`]; then nothing of it is left.
+/// One of [`FetchError`]; then nothing of the program is left.
 pub fn fetch(bundle: &Bundle, named: Option<&str>, begin: impl FnOnce(&Path)) -> Result<Fetched, FetchError> {
     fetch_into(&bundle.directory().ok_or(FetchError::NoCache)?, bundle, named, begin)
 }
@@ -144,7 +144,7 @@ fn fetch_into(
     Ok(Fetched::Now(directory.into()))
 }
 
-/// Waits for a program to end, or for the user to end it: then it is killed, and whatever it has started, if it has a process group of
+/// Waits for a program to end, or for the user to end it: then the program is killed, with everything it has started, if it has a process group of
 /// its own.
 fn end_of(child: &mut Child, trouble: impl Fn(io::Error) -> FetchError) -> Result<(), FetchError> {
     while child.try_wait().map_err(&trouble)?.is_none() {
@@ -160,7 +160,7 @@ fn end_of(child: &mut Child, trouble: impl Fn(io::Error) -> FetchError) -> Resul
     Ok(())
 }
 
-/// Removes what a kvtrial that was killed has left half-fetched.
+/// Removes the half-fetched directories of kvtrials that were killed.
 fn clear_away(parent: &Path) {
     for entry in fs::read_dir(parent).into_iter().flatten().flatten() {
         let name = entry.file_name();
@@ -171,7 +171,7 @@ fn clear_away(parent: &Path) {
     }
 }
 
-/// Gives what is whole its name. What lies there under this name is not whole, or somebody else was quicker with the same files.
+/// Gives a whole directory its name. A directory under this name is not whole, or somebody else was quicker with the same files.
 fn keep(half: tempfile::TempDir, directory: &Path) -> Result<(), FetchError> {
     let trouble = |source| FetchError::Io { path: directory.into(), source };
     match fs::remove_dir_all(directory) {

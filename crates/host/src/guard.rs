@@ -62,7 +62,7 @@ while read -r key id rights bytes maker user attached rest; do
 done < /proc/sysvipc/shm
 "#;
 
-/// Tells the guard of a place; starts it with the first.
+/// Tells the guard of a place, and starts the guard with the first place.
 pub fn watch(place: &Path) {
     let path = place.as_os_str().as_bytes();
     if path.starts_with(b"/") && !path.contains(&b'\n') {
@@ -80,7 +80,7 @@ pub fn note(pid: Pid) {
     tell(format!("+{pid}").as_bytes());
 }
 
-/// Tells the guard that a process needs no clearing away after any more.
+/// Tells the guard that a process needs no clearing away any more.
 pub fn forget(pid: Pid) {
     tell(format!("-{pid}").as_bytes());
 }
@@ -93,7 +93,7 @@ fn tell(line: &[u8]) {
     let _ = guard.write_all(&[line, b"\n"].concat());
 }
 
-/// In a process group of its own, so that what is typed at the terminal does not reach it.
+/// Starts the guard in a process group of its own, so that what is typed at the terminal does not reach it.
 fn start() -> Option<ChildStdin> {
     let mut guard = Command::new("/bin/sh")
         .args(["-c", SCRIPT, "kvtrial-guard", MARK])

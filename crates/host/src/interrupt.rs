@@ -12,21 +12,21 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// How long stopping may take between two reports of progress.
+/// The time that stopping may take between two reports of progress.
 const PATIENCE: Duration = Duration::from_secs(3);
 
-/// How often the signal thread looks for a second signal.
+/// The time between two looks of the signal thread for a second signal.
 const LOOK: Duration = Duration::from_millis(20);
 
 static REQUESTED: AtomicBool = AtomicBool::new(false);
 static INSTALLED: AtomicBool = AtomicBool::new(false);
 static PROGRESS: AtomicU64 = AtomicU64::new(0);
 
-/// Starts the signal thread. `exit` is called once when kvtrial has to end at once, after everything private is gone; it is
-/// expected to exit the process with status 130. Returns the flag, for loops that poll it.
+/// Starts the signal thread. `exit` is called once when kvtrial has to end at once, after everything private is gone; `exit` is expected to exit the
+/// process with status 130. Returns the flag, for loops that poll it.
 ///
 /// # Errors
-/// When it is installed already, or the system refuses.
+/// The signal thread is installed already, or the system refuses.
 pub fn install(exit: impl FnOnce() + Send + 'static) -> io::Result<&'static AtomicBool> {
     if INSTALLED.swap(true, Ordering::SeqCst) {
         return Err(io::Error::new(io::ErrorKind::AlreadyExists, "signals are handled already"));
@@ -57,7 +57,7 @@ pub fn flag() -> &'static AtomicBool {
     &REQUESTED
 }
 
-/// Says that stopping goes on: the 3 s begin again.
+/// Reports that stopping makes progress: the 3 s begin again.
 pub fn progress() {
     PROGRESS.fetch_add(1, Ordering::Relaxed);
 }
@@ -79,7 +79,7 @@ fn wait_for_the_end(signals: &mut Signals) {
     }
 }
 
-/// Whether kvtrial was started by `nohup`.
+/// Returns whether kvtrial was started by `nohup`.
 fn hangups_are_ignored() -> bool {
     // SAFETY: sigaction is plain data for which all zeros is valid; with a null new action the call only writes the old one.
     unsafe {

@@ -1,16 +1,16 @@
-//! CPU time of the kernel's own threads. They write to disk what processes have written and free memory for them, so they are nobody's: a
-//! store that writes much has them work for it. A container does not show them.
+//! The CPU time of the kernel's own threads. They write to disk what processes have written and free memory for them, so they belong to nobody: a
+//! store that writes much causes much work for them. A container does not show them.
 
 use crate::process::Pid;
 use crate::tree::processes;
 use std::collections::HashMap;
 
-/// Seconds each had used at a moment.
+/// The seconds that each of the threads had used at a moment.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct KernelThreads(HashMap<Pid, f64>);
 
 impl KernelThreads {
-    /// Returns the kernel's threads as they are now.
+    /// Returns the seconds that the kernel's threads have used until now.
     pub fn now() -> KernelThreads {
         let own = processes().into_iter().filter(|process| process.is_kernels);
         KernelThreads(own.map(|process| (process.pid, process.own_s())).collect())

@@ -1,4 +1,4 @@
-//! The last words of a process: what it printed, kept in memory so that it outlives it.
+//! The last words of a process: its output, kept in memory so that it outlives the process.
 
 use std::fs::File;
 use std::io;
@@ -6,18 +6,18 @@ use std::os::fd::{AsRawFd, FromRawFd, RawFd};
 use std::os::unix::fs::FileExt;
 use std::process::Stdio;
 
-/// Bytes at the end that are looked at, and lines of them that are quoted.
+/// The bytes at the end that are looked at, and the lines of them that are quoted.
 const BYTES: u64 = 4 << 10;
 const LINES: usize = 6;
 
-/// A file without a name that takes what a process prints.
+/// A file without a name that takes the output of a process.
 pub struct Words(File);
 
 impl Words {
-    /// Makes an empty one.
+    /// Makes an empty file.
     ///
     /// # Errors
-    /// The system's.
+    /// The system's error.
     pub fn new() -> io::Result<Words> {
         // SAFETY: the name is a C string; the call makes a descriptor that belongs to nobody else.
         let file = unsafe {
@@ -32,7 +32,7 @@ impl Words {
     /// Returns the output for a process to be started.
     ///
     /// # Errors
-    /// The system's.
+    /// The system's error.
     pub fn output(&self) -> io::Result<Stdio> {
         Ok(self.0.try_clone()?.into())
     }
@@ -41,7 +41,7 @@ impl Words {
         self.0.as_raw_fd()
     }
 
-    /// Returns the last lines in one, without control characters; empty when nothing was printed.
+    /// Returns the last lines as one line, without control characters; empty when nothing was printed.
     pub fn last(&self) -> String {
         let length = self.0.metadata().map_or(0, |meta| meta.len());
         let mut bytes = vec![0; length.min(BYTES) as usize];
@@ -55,7 +55,7 @@ impl Words {
     }
 }
 
-/// Text without control characters: they are shown as they are written in a program.
+/// Returns text without control characters: they are shown as they are written in a program.
 fn plain(line: &str) -> String {
     line.chars().map(|c| if c.is_control() { c.escape_default().to_string() } else { c.to_string() }).collect()
 }

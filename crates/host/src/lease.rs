@@ -12,10 +12,10 @@ use std::process::{Command, Stdio};
 use std::sync::{Mutex, PoisonError};
 use store::{CommandLine, StoreError};
 
-/// Looks at processes that come and go all the time.
+/// The most looks at processes that come and go all the time.
 const MOST_LOOKS: u32 = 10;
 
-/// A private directory `kvtrial-PID-XXXXXX`; dropping the lease kills what runs in it and removes it.
+/// A lease on a private directory `kvtrial-PID-XXXXXX`; dropping the lease kills the processes in the directory and removes it.
 pub struct Lease {
     id: PlaceId,
     root: PathBuf,
@@ -23,26 +23,26 @@ pub struct Lease {
     output: PathBuf,
 }
 
-/// Name of the file for what a process prints that belongs to no named node.
+/// The name of the file for the output of a process that belongs to no named node.
 const NAMELESS: &str = "server";
 
-/// Name of the directory for the store's files.
+/// The name of the directory for the store's files.
 const STORE: &str = "store";
 
-/// Name of the directory for what processes print.
+/// The name of the directory for the output of processes.
 const OUTPUT: &str = "output";
 
-/// Name of the file in a directory that is kept.
+/// The name of the file in a directory that is kept.
 const NOTE: &str = "how-to-open";
 
-/// Variables a server may need that are passed on as they are; all others are not.
+/// The variables that a server may need and that are passed on unchanged; all others are not passed on.
 const PASSED_ON: [&str; 4] = ["PATH", "LD_LIBRARY_PATH", "JAVA_HOME", "TZ"];
 
 impl Lease {
-    /// Makes a private directory under `base`, after removing those that killed kvtrials have left there.
+    /// Makes a private directory under `base`, after removing the directories that killed kvtrials have left there.
     ///
     /// # Errors
-    /// When `base` cannot be written to.
+    /// `base` cannot be written to.
     pub fn take(base: &Path) -> Result<Lease, StoreError> {
         let base = std::path::absolute(base).unwrap_or_else(|_| base.to_owned());
         let make = || {
@@ -79,24 +79,24 @@ impl Lease {
         &self.store
     }
 
-    /// Returns the file for what the processes of a node print; of the only node, where the name is empty.
+    /// Returns the file for the output of a node's processes; the name of a single node is empty.
     pub fn output_of(&self, name: &str) -> PathBuf {
         self.output.join(if name.is_empty() { NAMELESS } else { name })
     }
 
-    /// Gives the store's directory to a user, and lets him reach it.
+    /// Gives the store's directory to a user, and lets the user reach it.
     ///
     /// # Errors
-    /// The system's.
+    /// The system's error.
     pub fn give_to(&self, user: User) -> io::Result<()> {
         fs::set_permissions(&self.root, Permissions::from_mode(0o711))?;
         user.own(&self.store)
     }
 
-    /// Starts a program in a directory of the store's, in a minimal environment; what it prints goes to the file `output`.
+    /// Starts a program in a directory of the store's, in a minimal environment; its output goes to the file `output`.
     ///
     /// # Errors
-    /// The system's, e.g. when the program does not exist.
+    /// The system's error, e.g. when the program does not exist.
     pub fn spawn(
         &self,
         line: &CommandLine,
@@ -132,7 +132,7 @@ impl Lease {
         registry::forget(self.id, pid);
     }
 
-    /// Takes in a process somebody else has started: it is killed before the directory is removed.
+    /// Takes in a process that somebody else has started: the process is killed before the directory is removed.
     pub fn adopt(&self, pid: Pid) {
         registry::adopt(self.id, pid);
     }
@@ -142,13 +142,13 @@ impl Lease {
         registry::disown(self.id, pid);
     }
 
-    /// Returns the processes in it now.
+    /// Returns the processes in the directory now.
     pub fn members(&self) -> Vec<Process> {
         registry::members(self.id)
     }
 
-    /// Returns the processes in it, after two looks in a row that saw the same ones: of one that ends during a look neither its own time
-    /// is seen nor, where its parent was looked at before, the time its parent has inherited.
+    /// Returns the processes in the directory, after two looks in a row that saw the same processes: of a process that ends during a look neither its
+    /// own time is seen nor, where its parent was looked at before, the time its parent has inherited.
     pub fn settled_members(&self) -> Vec<Process> {
         let ids = |members: &[Process]| members.iter().map(|process| process.pid).collect::<Vec<_>>();
         let mut seen = self.members();
@@ -162,17 +162,17 @@ impl Lease {
         seen
     }
 
-    /// Kills what runs in it and removes it.
+    /// Kills the processes in the directory and removes it.
     ///
     /// # Errors
-    /// What could not be removed.
+    /// The files that could not be removed.
     pub fn end(&self) -> Result<(), StoreError> {
         registry::end(self.id).map_err(|source| StoreError::Io { path: self.root.clone(), source })
     }
 }
 
 impl Lease {
-    /// Kills what runs in it and leaves the directory to the user, with a file in it that says how the store in it is opened.
+    /// Kills the processes in the directory and leaves the directory to the user, with a file in it that says how to open the store there.
     ///
     /// # Errors
     /// The file cannot be written.
@@ -197,7 +197,7 @@ pub fn system_words(error: &io::Error) -> String {
     text.split(" (os error").next().unwrap_or(&text).to_owned()
 }
 
-/// Removes, once per process and base, the directories whose kvtrial is gone. What cannot be removed is left alone.
+/// Removes, once per process and base, the directories whose kvtrial is gone. Directories that cannot be removed are left alone.
 fn sweep_once(base: &Path) {
     static SWEPT: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
     let mut swept = SWEPT.lock().unwrap_or_else(PoisonError::into_inner);
@@ -217,8 +217,8 @@ fn sweep(base: &Path) {
     }
 }
 
-/// The lock on a directory that a kvtrial of this user has left: it is named and filled like one, its process is gone, and
-/// nobody holds the lock on it (which also tells for a process this process table does not show, as in another container).
+/// Returns the lock on a directory that a kvtrial of this user has left: the directory is named and filled like one, its process is gone, and nobody
+/// holds the lock on it (which also shows a process that this process table does not show, as in another container).
 fn stale(path: &Path) -> Option<File> {
     let pid = owner(path.file_name()?.to_str()?)?;
     let meta = path.symlink_metadata().ok()?;
@@ -233,13 +233,13 @@ fn stale(path: &Path) -> Option<File> {
     Some(lock)
 }
 
-/// Whether nothing but what a lease makes is in a directory.
+/// Returns whether a directory contains only files that a lease makes.
 fn is_filled_like_ours(path: &Path) -> bool {
     let Ok(entries) = fs::read_dir(path) else { return false };
     entries.flatten().all(|entry| [STORE, OUTPUT].iter().any(|ours| entry.file_name() == *ours))
 }
 
-/// The process id in the name of a private directory.
+/// Returns the process id in the name of a private directory.
 fn owner(name: &str) -> Option<u32> {
     let (pid, random) = name.strip_prefix("kvtrial-")?.split_once('-')?;
     let genuine = random.len() == 6 && random.bytes().all(|byte| byte.is_ascii_alphanumeric());

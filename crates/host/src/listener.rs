@@ -1,4 +1,4 @@
-//! Which processes of this machine listen at an address: the user's own server, found by its socket.
+//! The processes of this machine that listen at an address: the user's own server, found by its socket.
 
 use crate::process::Pid;
 use std::collections::BTreeSet;
@@ -7,11 +7,11 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::path::Path;
 use study::Address;
 
-/// Programs that only pass bytes on to a server elsewhere: their processor time is not the server's.
+/// The programs that only pass bytes on to a server elsewhere: their processor time is not the server's.
 const FORWARDERS: [&str; 6] = ["docker-proxy", "rootlessport", "slirp4netns", "ssh", "sshd", "socat"];
 
-/// Returns the processes that listen at this address of this machine; empty when it is another machine's, when they cannot be seen (they
-/// are another user's), or when they only pass on what they hear.
+/// Returns the processes that listen at this address of this machine. Empty when the address belongs to another machine, when the processes cannot be
+/// seen (they are another user's), or when they only pass bytes on.
 pub fn listeners(address: &Address) -> Vec<Pid> {
     let inodes = match address {
         Address::Unix(path) => unix_inodes(&fs::read_to_string("/proc/net/unix").unwrap_or_default(), path),
@@ -43,7 +43,7 @@ fn only_forwards(pid: Pid) -> bool {
     FORWARDERS.contains(&name.trim())
 }
 
-/// Inodes of the sockets that listen at a path: lines of `/proc/net/unix` whose flags say that they accept connections.
+/// Returns the inodes of the sockets that listen at a path: lines of `/proc/net/unix` whose flags say that they accept connections.
 fn unix_inodes(table: &str, path: &Path) -> BTreeSet<u64> {
     const ACCEPTS: u64 = 1 << 16; // __SO_ACCEPTCON
     let inode = |line: &str| {
@@ -69,7 +69,7 @@ fn tcp_inodes(host: &str, port: u16) -> BTreeSet<u64> {
     [table("tcp"), table("tcp6")].iter().flat_map(|table| listening(table, &wanted, port)).collect()
 }
 
-/// Inodes of the lines of `/proc/net/tcp` or `tcp6` that listen on this port, at one of these addresses or at all.
+/// Returns the inodes of the lines of `/proc/net/tcp` or `tcp6` that listen on this port, at one of these addresses or at all.
 fn listening(table: &str, wanted: &[IpAddr], port: u16) -> Vec<u64> {
     const LISTENS: &str = "0A";
     let inode = |line: &str| {
@@ -83,7 +83,7 @@ fn listening(table: &str, wanted: &[IpAddr], port: u16) -> Vec<u64> {
     table.lines().skip(1).filter_map(inode).collect()
 }
 
-/// An address as the kernel writes it: words of 32 bits in the machine's own order.
+/// Reads an address as the kernel writes it: words of 32 bits in the machine's own order.
 fn parse(hex: &str) -> Option<IpAddr> {
     let word = |at: usize| Some(u32::from_str_radix(hex.get(8 * at..8 * at + 8)?, 16).ok()?.to_ne_bytes());
     match hex.len() {

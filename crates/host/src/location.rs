@@ -1,4 +1,4 @@
-//! Where a store is and how it is reached: plain data, of which another process can open it.
+//! The place of a store and the way to reach it: plain data, from which another process can open the store.
 
 use crate::disk::allocated_bytes;
 use crate::settle::{Handles, settle};
@@ -19,26 +19,26 @@ pub enum Reached {
     Endpoints(Vec<Endpoint>),
 }
 
-/// All that another process has to know of installation to open the store there, and to look at what it does: plain data.
+/// Everything that another process has to know of an installation to open the store there, and to watch it: plain data.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Location {
     /// The way in which the store is reached.
     pub reached: Reached,
-    /// Programs of the private servers.
+    /// The programs of the private servers.
     pub servers: Vec<Watched>,
     /// The private directory.
     pub(crate) directory: Option<PathBuf>,
-    /// Files in it that are not data.
+    /// The files in the private directory that are not data.
     pub(crate) logs: Vec<PathBuf>,
-    /// What is known of a private server needs no asking.
+    /// Whether a server is asked what it can do. For a private server that is known.
     pub(crate) asking: Asking,
 }
 
 impl Location {
-    /// Opens the store there, with its layers.
+    /// Opens the store in this place, with its layers.
     ///
     /// # Errors
-    /// The store's, or that it is not reached that way.
+    /// The store's error, or that the store cannot be reached in that way.
     pub fn open(&self, info: &'static StoreInfo, spec: &Spec) -> Result<Box<dyn Store>, StoreError> {
         let store = match (info.opener, &self.reached) {
             (Opener::Embedded(_), Reached::Directory(directory)) => {
@@ -60,7 +60,7 @@ impl Location {
         layers::apply(info, spec, store)
     }
 
-    /// Returns where the private servers listen, and how to log in; empty without any.
+    /// Returns where the private servers listen, and how to log in; empty when there are none.
     pub fn endpoints(&self) -> &[Endpoint] {
         match &self.reached {
             Reached::Endpoints(endpoints) if !self.servers.is_empty() => endpoints,
@@ -68,10 +68,10 @@ impl Location {
         }
     }
 
-    /// Returns the facts that the opened store reports; and if other users can connect to a private server, that they can.
+    /// Returns the facts that the opened store reports; and the fact that other users can connect to a private server, if they can.
     ///
     /// # Errors
-    /// When the store cannot be reached or refuses.
+    /// The store cannot be reached or refuses.
     pub fn facts(&self, store: &dyn Store) -> Result<Facts, StoreError> {
         let said = store.facts()?;
         let seen = |text: &str| study::visible(text).into_owned();
@@ -95,7 +95,7 @@ impl Location {
         Ok(facts)
     }
 
-    /// Returns the number of bytes allocated on disk for the store's private directory, without logs; `None` when it is not ours.
+    /// Returns the number of bytes allocated on disk for the store's private directory, without logs; `None` when the directory is not ours.
     pub fn disk_bytes(&self) -> Option<u64> {
         self.directory.as_ref().map(|directory| allocated_bytes(directory, &self.logs))
     }
@@ -106,6 +106,6 @@ impl Location {
 pub(crate) enum Asking {
     /// The server is asked, on keys of kvtrial's own.
     Asked,
-    /// The server is only going to be read.
+    /// The server is not asked, because it is only going to be read.
     Unasked,
 }

@@ -5,11 +5,11 @@ use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use study::Secret;
 
-/// Lines of a log that an error quotes, and the bytes at its end they are looked for in.
+/// The number of lines of a log that an error quotes, and the bytes at the log's end in which they are looked for.
 const QUOTED_LINES: usize = 15;
 const QUOTED_BYTES: u64 = 8 << 10;
 
-/// The logs of a server, and the password that is not quoted from them: some servers write all their settings there.
+/// The logs of a server, and the password that must not be quoted from them: some servers write all their settings there.
 pub struct Logs {
     files: Vec<PathBuf>,
     secret: Secret,
@@ -21,12 +21,12 @@ impl Logs {
         Logs { files, secret }
     }
 
-    /// Returns the files.
+    /// Returns the log files.
     pub fn files(&self) -> &[PathBuf] {
         &self.files
     }
 
-    /// Returns the last lines of the logs, to follow a message; empty when they are.
+    /// Returns the last lines of the logs, to follow a message; empty when the logs are.
     pub fn quote(&self) -> String {
         let text: String = self.files.iter().filter_map(|log| tail(log).ok()).collect();
         let text = if self.secret.reveal().is_empty() { text } else { text.replace(self.secret.reveal(), "***") };

@@ -11,41 +11,41 @@ use std::thread;
 use std::time::{Duration, Instant};
 use study::ServerUse;
 
-/// How long a server may take to end when asked to.
+/// The time a server may take to end when it is asked to.
 const STOP_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// The same when the user waits for it.
+/// The time a server may take to end when the user waits.
 const INTERRUPTED_STOP_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// How long processes that were killed or frozen may take until they are.
+/// The time that processes may take to end or freeze after a signal.
 const SIGNAL_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// A node that was started.
 pub struct Running {
-    /// As it was planned.
+    /// The node as it was planned.
     pub node: store::Node,
-    /// Its own directory.
+    /// The node's own directory.
     pub directory: PathBuf,
-    /// What it prints goes here.
+    /// The file for the node's output.
     pub output: PathBuf,
-    /// Its logs.
+    /// The node's logs.
     pub logs: Logs,
-    /// Who runs it, where that is not the user of kvtrial.
+    /// The user who runs the node; `None`: the user of kvtrial.
     pub user: Option<User>,
-    /// What it does now.
+    /// The present state of the node.
     pub life: Life,
-    /// What its earlier lives have used.
+    /// The resources that the node's earlier lives have used.
     pub spent: ServerUse,
 }
 
-/// What a node does.
+/// The state of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Life {
-    /// It runs, or has ended by itself.
+    /// The node runs, or has ended by itself.
     Runs(Pid),
-    /// It was frozen.
+    /// The node was frozen.
     Frozen(Pid),
-    /// It was stopped or killed.
+    /// The node was stopped or killed.
     Down,
 }
 
@@ -69,7 +69,7 @@ impl Running {
         }
     }
 
-    /// Returns how it ended, though nobody has ended it.
+    /// Returns how the node ended, when nobody has ended it.
     pub fn fallen(&self) -> Option<Fallen> {
         let exit = exit_of(self.life.pid()?)?;
         Some(Fallen { node: self.node.name.clone(), exit, log_end: self.logs.quote() })
@@ -79,11 +79,11 @@ impl Running {
 /// A node that ended though nobody has ended it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fallen {
-    /// The name of the node; empty for the only one.
+    /// The name of the node; empty for a single node.
     pub node: String,
     /// The way in which the node ended.
     pub exit: Exit,
-    /// The end of its log, ready to follow a message (`; its log ends: …`); empty when there is none.
+    /// The end of the node's log, ready to follow a message (`; its log ends: …`); empty when there is none.
     pub log_end: String,
 }
 
@@ -96,7 +96,7 @@ impl fmt::Display for Fallen {
     }
 }
 
-/// Makes the processes of the node whose program this is.
+/// Returns the processes of the node whose program this is.
 pub fn of(pid: Pid) -> Vec<Process> {
     tree::descent(&tree::processes(), &[pid])
 }
@@ -110,18 +110,18 @@ pub fn freeze(pid: Pid) {
     });
 }
 
-/// Lets all processes of a node go on.
+/// Lets all processes of a node continue.
 pub fn thaw(pid: Pid) {
     of(pid).iter().for_each(|process| signal(process.pid, libc::SIGCONT));
 }
 
-/// Kills all processes of a node, and returns when they have ended. Its program's id stays its own.
+/// Kills all processes of a node, and returns when they have ended. The id of the node's program is not given to another process.
 pub fn kill(pid: Pid) {
     kill_found(vec![pid], tree::descent);
 }
 
-/// Kills all processes of the nodes below a directory, also those whose parents have just died, and returns when they have ended: the moment
-/// before the first was killed.
+/// Kills all processes of the nodes below a directory, also processes whose parents have just died, and returns when they have ended. The result is
+/// the moment before the first process was killed.
 pub fn kill_below(directory: &Path, programs: &[Pid]) -> Instant {
     kill_found(programs.to_vec(), |all, known| tree::members(all, known, directory))
 }
@@ -140,7 +140,7 @@ fn kill_found(mut known: Vec<Pid>, find: impl Fn(&[Process], &[Pid]) -> Vec<Proc
     begun.unwrap_or_else(Instant::now)
 }
 
-/// Asks nodes to end, and waits until they have, or for as long as a server may take.
+/// Asks nodes to end, and waits until they have ended, or for as long as a server may take.
 pub fn ask_to_end(nodes: &[(Pid, i32)]) {
     let living: Vec<(Pid, i32)> = nodes.iter().copied().filter(|(pid, _)| exit_of(*pid).is_none()).collect();
     living.iter().for_each(|(pid, stop_signal)| signal(*pid, *stop_signal));

@@ -21,18 +21,18 @@ pub struct Nodes {
     pub(crate) secret: Secret,
     pub(crate) lease: Lease,
     pub(crate) running: Mutex<Vec<Running>>,
-    /// How one more joins them.
+    /// The plan by which one more node joins.
     pub(crate) joining: Option<Joining>,
     pub(crate) caught_up: Option<CaughtUp>,
     pub(crate) leaders: Option<Leaders>,
 }
 
-/// A node as it stands.
+/// The state of a node.
 #[derive(Clone, Debug)]
 pub struct NodeState {
-    /// The name of the node; empty for the only one.
+    /// The name of the node; empty for a single node.
     pub name: String,
-    /// Whom it serves.
+    /// The clients or nodes that the node serves.
     pub role: Role,
     /// The endpoint on which the node listens.
     pub endpoint: Endpoint,
@@ -40,12 +40,12 @@ pub struct NodeState {
     pub pid: Option<i32>,
     /// The resources the node has used since it was first started.
     pub usage: ServerUse,
-    /// Bytes on disk below its own directory, without logs.
+    /// The bytes on disk below the node's own directory, without logs.
     pub disk_bytes: u64,
 }
 
 impl Nodes {
-    /// Returns the nodes as they stand, in the order they were planned in. Looks through `/proc`, which takes milliseconds per node.
+    /// Returns the states of the nodes, in the order they were planned in. Looks through `/proc`, which takes milliseconds per node.
     pub fn states(&self) -> Vec<NodeState> {
         let state = |it: &Running| NodeState {
             name: it.node.name.clone(),
@@ -63,12 +63,12 @@ impl Nodes {
         self.running().iter().map(|it| it.node.name.clone()).collect()
     }
 
-    /// Returns the name of the node after these.
+    /// Returns the name of the node that comes after this number of nodes.
     pub fn next_name(nodes: usize) -> String {
         format!("node{}", nodes + 1)
     }
 
-    /// Returns whether there is more than one.
+    /// Returns whether there is more than one node.
     pub fn is_several(&self) -> bool {
         self.running().len() > 1
     }
@@ -80,36 +80,36 @@ impl Nodes {
         self.running().iter().map(|it| (it.node.name.clone(), it.spent.cpu_s + now(it))).collect()
     }
 
-    /// Returns where clients connect to.
+    /// Returns the endpoints for clients.
     pub fn endpoints(&self) -> Vec<Endpoint> {
         let running = self.running();
         let serving = running.iter().filter(|it| it.node.role == Role::Clients);
         serving.map(|it| it.node.plan.endpoint.clone()).collect()
     }
 
-    /// Returns the first node that ended though nobody has ended it. Costs a microsecond per node.
+    /// Returns the first node that ended though nobody has ended it. Takes a microsecond per node.
     pub fn fallen(&self) -> Option<Fallen> {
         self.running().iter().find_map(Running::fallen)
     }
 
-    /// Asks a node to end, waits up to 10 s, and kills what is left of it.
+    /// Asks a node to end, waits up to 10 s, and kills the processes that are left.
     ///
     /// # Errors
-    /// It does not run.
+    /// The node does not run.
     pub fn stop(&self, name: &str) -> Result<(), StoreError> {
         self.take_down(name, Farewell::Asked)
     }
 
-    /// Kills a node: it has no time to write anything.
+    /// Kills a node: the node has no time to write anything.
     ///
     /// # Errors
-    /// It does not run.
+    /// The node does not run.
     pub fn kill(&self, name: &str) -> Result<(), StoreError> {
         self.take_down(name, Farewell::Killed)
     }
 
-    /// Kills all nodes that run, as one power cut would their machines: none has time to write anything. The moment before the first was
-    /// killed; [`restart`](Nodes::restart) starts them again.
+    /// Kills all nodes that run, as one power cut would their machines: no node has time to write anything. Returns the moment before the first was
+    /// killed; [`restart`](Nodes::restart) starts the nodes again.
     pub fn kill_all(&self) -> Instant {
         let mut running = self.running();
         let lives: Vec<Pid> =
@@ -119,10 +119,10 @@ impl Nodes {
         begun
     }
 
-    /// Freezes a node: it keeps its connections and answers nobody.
+    /// Freezes a node: the node keeps its connections and answers nobody.
     ///
     /// # Errors
-    /// It does not run.
+    /// The node does not run.
     pub fn freeze(&self, name: &str) -> Result<(), StoreError> {
         let mut running = self.running();
         let it = self.find(&mut running, name)?;
@@ -132,10 +132,10 @@ impl Nodes {
         Ok(())
     }
 
-    /// Lets a frozen node go on.
+    /// Lets a frozen node continue.
     ///
     /// # Errors
-    /// It is not frozen.
+    /// The node is not frozen.
     pub fn thaw(&self, name: &str) -> Result<(), StoreError> {
         let mut running = self.running();
         let it = self.find(&mut running, name)?;
@@ -145,19 +145,19 @@ impl Nodes {
         Ok(())
     }
 
-    /// Starts a node again that was stopped or killed, in the same directory and on the same port; returns when it is ready.
+    /// Starts a node again that was stopped or killed, in the same directory and on the same port; returns when the node is ready.
     ///
     /// # Errors
-    /// It runs, or did not get ready.
+    /// The node runs, or did not get ready.
     pub fn restart(&self, name: &str) -> Result<(), StoreError> {
         self.launch(name)?;
         self.await_ready(name)
     }
 
-    /// Starts a node as [`restart`](Nodes::restart) does, without waiting for it.
+    /// Starts a node as [`restart`](Nodes::restart) does, without waiting until the node is ready.
     ///
     /// # Errors
-    /// It runs, or its program cannot be started.
+    /// The node runs, or its program cannot be started.
     pub fn launch(&self, name: &str) -> Result<(), StoreError> {
         let mut running = self.running();
         let it = self.find(&mut running, name)?;
@@ -171,17 +171,17 @@ impl Nodes {
     /// Waits until a node that was launched is ready.
     ///
     /// # Errors
-    /// It did not get ready.
+    /// The node did not get ready.
     pub fn await_ready(&self, name: &str) -> Result<(), StoreError> {
         self.await_node(name).map(drop).map_err(Failed::error)
     }
 
-    /// Checks that each node that runs has all it is to have; `None`: these nodes do not report it.
+    /// Checks that each node that runs has everything it should have; `None`: these nodes do not report it.
     pub fn caught_up(&self) -> Option<Result<(), StoreError>> {
         self.caught_up.map(|ask| ask(&self.builder.spec, &self.serving()))
     }
 
-    /// Returns the names of those that lead; `None`: none does, or they do not say it.
+    /// Returns the names of the nodes that lead; `None`: no node leads, or the nodes do not report it.
     pub fn leaders(&self) -> Option<Result<Vec<String>, StoreError>> {
         let ask = self.leaders?;
         let serving = self.serving();
@@ -198,7 +198,7 @@ impl Nodes {
     /// to the others. A node's directory has its name, so a name that is taken is refused.
     ///
     /// # Errors
-    /// They did not start; then they are gone again.
+    /// The nodes did not start; then they are gone again.
     pub fn add(&self, plan: impl Fn(&mut Place) -> Result<Deployment, StoreError>) -> Result<(), StoreError> {
         let (nodes, ports) = (self.running().len(), self.ports.given().len());
         retrying(|| {
@@ -211,10 +211,10 @@ impl Nodes {
         })
     }
 
-    /// Starts one node more and lets it join those that run, as the store's plan has it; returns its name when it has its share.
+    /// Starts one more node and lets it join the nodes that run, as the store's plan has it; returns the node's name when it has its share.
     ///
     /// # Errors
-    /// The store's nodes cannot be joined, or this one did not get so far; then it is gone again.
+    /// The store's nodes cannot be joined, or this node did not get so far; then it is gone again.
     pub fn join(&self) -> Result<String, StoreError> {
         let name = Nodes::next_name(self.running().len());
         let Some(joining) = self.joining else { return Err(self.refusal(&name, "cannot join while it serves")) };
@@ -225,8 +225,7 @@ impl Nodes {
         Ok(name)
     }
 
-    /// Returns the resources all nodes have used since they were started, also those that were taken down: CPU seconds and peak resident
-    /// sets.
+    /// Returns the resources that all nodes have used since they were started, also nodes that were taken down: CPU seconds and peak resident sets.
     pub fn usage(&self) -> ServerUse {
         let now = tree::usage(&self.lease.settled_members());
         let running = self.running();
@@ -235,23 +234,23 @@ impl Nodes {
         ServerUse { cpu_s: now.cpu_s + spent_cpu_s(&running), peak_rss_bytes }
     }
 
-    /// Returns the CPU seconds of that, for less.
+    /// Returns the CPU seconds alone, at less cost than [`usage`](Nodes::usage).
     pub fn cpu_s(&self) -> f64 {
         tree::cpu_s(&self.lease.settled_members()) + spent_cpu_s(&self.running())
     }
 
-    /// Processes of the nodes' programs.
+    /// Returns the processes of the nodes' programs.
     pub fn pids(&self) -> Vec<Pid> {
         self.running().iter().filter_map(|it| it.life.pid()).collect()
     }
 
-    /// Their programs, for another process that watches them.
+    /// Returns the nodes' programs, for another process that watches them.
     pub(crate) fn watched(&self) -> Vec<Watched> {
         let watched = |it: &Running| Some(Watched::new(it.life.pid()?, it.node.plan.endpoint.address.clone()));
         self.running().iter().filter_map(watched).collect()
     }
 
-    /// Files that are logs of theirs, not data.
+    /// Returns the files that are the nodes' logs, not data.
     pub fn logs(&self) -> Vec<PathBuf> {
         self.running().iter().flat_map(|it| it.logs.files().to_vec()).collect()
     }
@@ -261,7 +260,7 @@ impl Nodes {
         self.running().first().map(|it| it.logs.quote()).unwrap_or_default()
     }
 
-    /// Returns the commands that start them again in their directories, one per line, as a shell reads them.
+    /// Returns the commands that start the nodes again in their directories, one per line, as a shell reads them.
     pub fn start_commands(&self) -> String {
         let running = self.running();
         let lines = running.iter().map(|it| {
@@ -271,12 +270,12 @@ impl Nodes {
         lines.collect::<Vec<_>>().join("\n")
     }
 
-    /// Their directory and processes.
+    /// Returns the lease on the nodes' directory and processes.
     pub(crate) fn lease(&self) -> &Lease {
         &self.lease
     }
 
-    /// Lets every node go on, also one that somebody else has frozen.
+    /// Lets every node continue, also a node that somebody else has frozen.
     pub(crate) fn thaw_all(&self) {
         for it in self.running().iter() {
             match it.life {
@@ -289,10 +288,11 @@ impl Nodes {
         }
     }
 
-    /// Asks all to end, those of the last step first, waits up to 10 s for each step, kills what is left and removes the directory.
+    /// Asks all nodes to end, the nodes of the last step first, waits up to 10 s for each step, kills the processes that are left and removes the
+    /// directory.
     ///
     /// # Errors
-    /// What could not be removed.
+    /// The files that could not be removed.
     pub(crate) fn end(&self) -> Result<(), StoreError> {
         self.thaw_all();
         let mut living: Vec<(u32, (Pid, i32))> = self
@@ -315,7 +315,7 @@ impl Nodes {
         running.iter_mut().find(|it| it.node.name == name).ok_or_else(|| self.refusal(name, "is not one of its nodes"))
     }
 
-    /// Ends a node. That it ends is meant from the beginning: nobody takes it for fallen.
+    /// Ends a node. The end is meant from the beginning: nobody takes the node for fallen.
     fn take_down(&self, name: &str, farewell: Farewell) -> Result<(), StoreError> {
         let (pid, directory, stop_signal, life) = {
             let mut running = self.running();
@@ -370,7 +370,7 @@ enum Farewell {
     Killed,
 }
 
-/// CPU seconds of lives that have ended.
+/// Returns the CPU seconds of lives that have ended.
 fn spent_cpu_s(running: &[Running]) -> f64 {
     running.iter().map(|it| it.spent.cpu_s).sum()
 }

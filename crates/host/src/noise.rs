@@ -1,4 +1,4 @@
-//! What else used the processors during a trial.
+//! The other load on the processors during a trial.
 
 use crate::kernel::KernelThreads;
 use crate::throttle::Throttle;
@@ -7,7 +7,7 @@ use std::fs;
 use std::time::Instant;
 use study::Noise;
 
-/// Reads `/proc/stat`, and what was withheld, before and after.
+/// A meter that reads `/proc/stat`, and the time that was withheld, before and after.
 #[derive(Clone, Debug)]
 pub struct NoiseMeter {
     before: Option<Times>,
@@ -16,14 +16,14 @@ pub struct NoiseMeter {
     start: Instant,
 }
 
-/// Seconds of all processors together since the machine was started.
+/// The seconds of all processors together since the machine was started.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Times {
-    /// In use by processes of this machine. Interrupts are nobody's: on the loopback interface they are client's and server's.
+    /// The time used by processes of this machine. Interrupts belong to nobody: on the loopback interface they are client's and server's.
     busy_s: f64,
-    /// Taken by the hypervisor.
+    /// The time taken by the hypervisor.
     steal_s: f64,
-    /// All, idle included.
+    /// The whole time, idle included.
     total_s: f64,
 }
 
@@ -38,10 +38,10 @@ impl NoiseMeter {
         }
     }
 
-    /// Returns the shares since the start, of all processors of the machine, given the CPU seconds client and server used meanwhile. A
-    /// server that was not found counts as other load; what the kernel's own threads use, which write to disk what client and server have
-    /// written, does not. Resolution is a clock tick (10 ms): over less than about a second it says little. Zero when the kernel does not
-    /// say.
+    /// Returns the shares of other load since the start, of all processors of the machine, given the CPU seconds client and server used meanwhile. A
+    /// server that was not found counts as other load; what the kernel's own threads use, which write to disk what client and server have written,
+    /// does not. The resolution is a clock tick (10 ms): over less than about a second the shares say little. They are zero when the kernel does not
+    /// report them.
     pub fn finish(self, client_cpu_s: f64, server_cpu_s: f64) -> Noise {
         let elapsed_s = self.start.elapsed().as_secs_f64().max(f64::MIN_POSITIVE);
         let shares = match (self.before, Times::now()) {

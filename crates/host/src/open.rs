@@ -16,7 +16,7 @@ use store::tls::{self, TLS};
 use store::{Endpoint, Facts, Opener, Store, StoreError, StoreInfo};
 use study::{NodeUse, ServerUse, Spec, Target};
 
-/// Returns where private directories are made unless told otherwise: `TMPDIR`, or `/tmp`.
+/// Returns where private directories are made by default: `TMPDIR`, or `/tmp`.
 pub fn default_base() -> PathBuf {
     std::env::temp_dir()
 }
@@ -38,7 +38,7 @@ pub struct Opening {
 }
 
 impl Opening {
-    /// Makes settings in which private directories go under `base`, and servers may use every processor.
+    /// Makes settings with which private directories go under `base`, and servers may use every processor.
     pub fn new(base: impl Into<PathBuf>) -> Opening {
         Opening { base: base.into(), server_cpus: Vec::new(), asking: Asking::Asked }
     }
@@ -68,7 +68,7 @@ impl Opening {
         Ok(OpenStore { _thaw: Thaw(installation.thaw.0.clone()), store, installation })
     }
 
-    /// Makes the place a store is to be opened at, without opening it: starts the private server, or makes the private directory.
+    /// Makes the place where a store is to be opened, without opening the store: starts the private server, or makes the private directory.
     ///
     /// # Errors
     /// See [`open`].
@@ -76,7 +76,7 @@ impl Opening {
         self.prepare(info, spec).map(|(installation, _)| installation)
     }
 
-    /// The installation, and the first connection to a server that was started.
+    /// Makes the installation, and the first connection to a server that was started.
     fn prepare(
         &self,
         info: &'static StoreInfo,
@@ -127,7 +127,7 @@ impl Opening {
     }
 }
 
-/// What a store rests on.
+/// The base that a store rests on.
 enum Behind {
     /// The user's own directory or server: never stopped, never removed, not measured.
     Users,
@@ -158,7 +158,7 @@ impl Behind {
     }
 }
 
-/// Lets frozen nodes go on when dropped, so that disconnecting cannot hang on them.
+/// A guard that lets frozen nodes continue when it is dropped, so that disconnecting cannot hang on them.
 struct Thaw(Option<Arc<Nodes>>);
 
 impl Drop for Thaw {
@@ -185,15 +185,15 @@ impl Installation {
         &self.spec
     }
 
-    /// Returns everything another process has to know to open the store.
+    /// Returns everything that another process has to know to open the store.
     pub fn location(&self) -> &Location {
         &self.location
     }
 
-    /// Returns the resources the server has used since it was started, be it private or the user's own on this machine, all its processes
-    /// together: CPU seconds, and the peak resident set (of several processes: their proportional sets, so that shared memory counts once,
-    /// plus what each was larger at its own peak). `None` when there is no server, or it was not found. Looks through `/proc`, which takes
-    /// milliseconds of kvtrial's own time: call this outside of timed work and outside of the measurement of kvtrial's own use.
+    /// Returns the resources that the server has used since it was started, all its processes together; the server is private or the user's own on
+    /// this machine: CPU seconds, and the peak resident set (of several processes: their proportional sets, so that shared memory counts once, plus
+    /// the difference of each to its own peak). `None` when there is no server, or it was not found. Looks through `/proc`, which takes milliseconds
+    /// of kvtrial's own time: call this outside of timed work and outside of the measurement of kvtrial's own use.
     pub fn usage(&self) -> Option<ServerUse> {
         match &self.behind {
             Behind::Nodes(nodes) => Some(nodes.usage()),
@@ -202,7 +202,7 @@ impl Installation {
         }
     }
 
-    /// Returns the CPU seconds of [`usage`](Installation::usage) alone, for less: memory is not looked at.
+    /// Returns the CPU seconds of [`usage`](Installation::usage) alone, at less cost: memory is not looked at.
     pub fn server_cpu_s(&self) -> Option<f64> {
         match &self.behind {
             Behind::Nodes(nodes) => Some(nodes.cpu_s()),
@@ -211,13 +211,13 @@ impl Installation {
         }
     }
 
-    /// The private deployment, where it has several nodes.
+    /// Returns the private deployment, where it has several nodes.
     fn several(&self) -> Option<&Nodes> {
         self.nodes().filter(|nodes| nodes.is_several())
     }
 
-    /// Returns the resources each node of a private deployment has used since it was started; empty unless there are several. Costs as
-    /// much as [`usage`](Installation::usage), for each.
+    /// Returns the resources each node of a private deployment has used since it was started; empty unless there are several nodes. Takes as long as
+    /// [`usage`](Installation::usage), for each.
     pub fn node_use(&self) -> Vec<NodeUse> {
         let states = self.several().map(Nodes::states).unwrap_or_default();
         let of = |state: NodeState| NodeUse {
@@ -230,12 +230,12 @@ impl Installation {
         states.into_iter().map(of).collect()
     }
 
-    /// Returns the CPU seconds of [`node_use`](Installation::node_use) alone, by name, for less.
+    /// Returns the CPU seconds of [`node_use`](Installation::node_use) alone, by name, at less cost.
     pub fn node_cpu_s(&self) -> Vec<(String, f64)> {
         self.several().map(Nodes::cpu_s_of_each).unwrap_or_default()
     }
 
-    /// Returns the number of bytes allocated on disk for the store's private directory, without logs; `None` when it is not ours.
+    /// Returns the number of bytes allocated on disk for the store's private directory, without logs; `None` when the directory is not ours.
     pub fn disk_bytes(&self) -> Option<u64> {
         match &self.behind {
             Behind::Nodes(nodes) => Some(allocated_bytes(nodes.lease().store(), &nodes.logs())),
@@ -248,12 +248,12 @@ impl Installation {
         self.behind.nodes().map(|nodes| &**nodes)
     }
 
-    /// Returns the first node of the private deployment that ended though nobody has ended it. Costs a microsecond per node.
+    /// Returns the first node of the private deployment that ended though nobody has ended it. Takes a microsecond per node.
     pub fn fallen(&self) -> Option<Fallen> {
         self.nodes().and_then(Nodes::fallen)
     }
 
-    /// Returns how that node ended.
+    /// Returns how that first node ended.
     pub fn exit(&self) -> Option<Exit> {
         self.fallen().map(|fallen| fallen.exit)
     }
@@ -268,18 +268,19 @@ impl Installation {
         self.nodes().map(Nodes::log_end).unwrap_or_default()
     }
 
-    /// Process id of the private server's program; of the first node that was not taken down, where there are several.
+    /// Returns the process id of the private server's program; where there are several nodes, of the first that was not taken down.
     pub fn server_pid(&self) -> Option<i32> {
         self.nodes().and_then(|nodes| nodes.pids().first().copied())
     }
 
-    /// Returns where the private server listens, and how to log in; the first node, where there are several; `None` when there is none.
+    /// Returns where the private server listens, and how to log in; where there are several nodes, the first one's endpoint; `None` when there is
+    /// none.
     pub fn endpoint(&self) -> Option<&Endpoint> {
         self.location.endpoints().first()
     }
 
-    /// Notes a process that works on the files of a private directory: should the directory be removed, the process is killed first. Its
-    /// id must be its own until [`leave`](Installation::leave).
+    /// Notes a process that works on the files of a private directory: if the directory is removed, the process is killed first. The process id must
+    /// not be given to another process until [`leave`](Installation::leave).
     pub fn enter(&self, pid: i32) {
         if let Behind::Directory(lease) = &self.behind {
             lease.adopt(pid);
@@ -296,7 +297,7 @@ impl Installation {
     /// Stops the private server, removes the private directory.
     ///
     /// # Errors
-    /// What could not be removed.
+    /// The files that could not be removed.
     pub fn close(self) -> Result<(), StoreError> {
         drop(self.thaw);
         match &self.behind {
@@ -306,10 +307,10 @@ impl Installation {
         }
     }
 
-    /// Kills the server and leaves the private directory to the user; how the store in it is opened.
+    /// Kills the server and leaves the private directory to the user. Returns the directory and how to open the store in it.
     ///
     /// # Errors
-    /// It has none, or nothing can be written there.
+    /// There is no private directory, or nothing can be written there.
     pub fn keep(self) -> Result<KeptDirectory, StoreError> {
         let (lease, open) = match &self.behind {
             Behind::Users | Behind::UsersHere(_) => {
@@ -322,15 +323,15 @@ impl Installation {
         Ok(KeptDirectory { directory: lease.store().to_owned(), open })
     }
 
-    /// The spec that opens the files in a directory as a user's own.
+    /// Returns the spec that opens the files in a directory as a user's own.
     fn own_spec(&self, directory: &Path) -> String {
         Spec { target: Target::Path(directory.to_owned()), ..self.spec.clone() }.to_string()
     }
 
-    /// Closes the installation where nothing of the server is wanted any more: the server is neither asked to end nor waited for.
+    /// Closes the installation when nobody needs the server any more: the server is neither asked to end nor waited for.
     ///
     /// # Errors
-    /// What could not be removed.
+    /// The files that could not be removed.
     pub fn abandon(self) -> Result<(), StoreError> {
         match &self.behind {
             Behind::Users | Behind::UsersHere(_) => Ok(()),
@@ -364,10 +365,10 @@ impl OpenStore {
         &*self.store
     }
 
-    /// Returns the facts that the store reports; and if other users can connect to a private server, that they can.
+    /// Returns the facts that the store reports; and the fact that other users can connect to a private server, if they can.
     ///
     /// # Errors
-    /// When the store cannot be reached or refuses.
+    /// The store cannot be reached or refuses.
     pub fn facts(&self) -> Result<Facts, StoreError> {
         self.location.facts(self.store())
     }
@@ -375,7 +376,7 @@ impl OpenStore {
     /// Disconnects, stops the private server, removes the private directory.
     ///
     /// # Errors
-    /// What could not be removed.
+    /// The files that could not be removed.
     pub fn close(self) -> Result<(), StoreError> {
         let OpenStore { _thaw, store, installation } = self;
         drop(_thaw);

@@ -11,25 +11,25 @@ use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::UnixListener;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Ports below this are left to well-known services.
+/// The port below which ports are left to well-known services.
 const LOWEST: u16 = 10_240;
 
-/// How many ports are tried: the first half random ones, then those the kernel offers.
+/// The number of ports that are tried: the first half random ports, then ports that the kernel offers.
 const TRIES: u64 = 400;
 
-/// Hands out loopback ports, none of them twice. Clones hand out from the same.
+/// A source of loopback ports that gives none twice. Clones share the source.
 #[derive(Clone, Default)]
 pub struct Ports(Arc<Mutex<Vec<Reserved>>>);
 
-/// A port that no other kvtrial on this machine hands out as long as this lives: while its node is down nobody listens on it, and the
-/// node comes back to it.
+/// A port that no other kvtrial on this machine hands out while this lives: while its node is down nobody listens on the port, and the node comes
+/// back to it.
 struct Reserved {
     port: u16,
     _name: UnixListener,
 }
 
 impl Reserved {
-    /// By a socket without a file (see "abstract" in unix(7)): its name is gone with the process, however that ends.
+    /// Reserves a port by a socket without a file (see "abstract" in unix(7)): its name is gone with the process, however the process ends.
     fn take(port: u16) -> Option<Reserved> {
         let name = std::os::unix::net::SocketAddr::from_abstract_name(format!("kvtrial port {port}")).ok()?;
         Some(Reserved { port, _name: UnixListener::bind_addr(&name).ok()? })
@@ -37,11 +37,11 @@ impl Reserved {
 }
 
 impl Ports {
-    /// Returns a port nobody listens on now, outside the range the kernel takes ports for outgoing connections from, so that a client's
-    /// connection cannot take one before the server does.
+    /// Returns a port on which nobody listens now, outside the range from which the kernel takes ports for outgoing connections, so that a client's
+    /// connection cannot take the port before the server does.
     ///
     /// # Errors
-    /// When there is none left.
+    /// There is no port left.
     pub fn free(&self) -> io::Result<u16> {
         let mut given = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let highest = ephemeral_start().filter(|start| *start > LOWEST + 1_000);
@@ -77,8 +77,8 @@ impl Ports {
     }
 }
 
-/// A socket that has this port and does not listen. A program that is being started just then inherits it for a moment; a socket that
-/// listened would keep a server from its port as long.
+/// Returns a socket that has this port and does not listen. A program that is being started just then inherits the socket for a moment; a socket that
+/// listened would keep a server from its port for that moment.
 fn bound(port: u16) -> io::Result<Socket> {
     let socket = Socket::new(Domain::IPV4, Type::STREAM, None)?;
     socket.set_reuse_address(true)?;
@@ -86,12 +86,12 @@ fn bound(port: u16) -> io::Result<Socket> {
     Ok(socket)
 }
 
-/// Returns whether somebody listens on this port, of whatever address.
+/// Returns whether somebody listens on this port, at any address.
 pub fn is_taken(port: u16) -> bool {
     bound(port).is_err_and(|error| error.kind() == io::ErrorKind::AddrInUse) || !listeners(port).is_empty()
 }
 
-/// The sockets that listen on this port.
+/// Returns the sockets that listen on this port.
 fn listeners(port: u16) -> Vec<String> {
     ["/proc/net/tcp", "/proc/net/tcp6"]
         .iter()
@@ -119,7 +119,7 @@ pub fn is_held_by(port: u16, processes: &[Process]) -> bool {
     hidden
 }
 
-/// The inode of a listening socket on `port`, from a line of `/proc/net/tcp`.
+/// Returns the inode of a listening socket on `port`, from a line of `/proc/net/tcp`.
 fn listener_on(port: u16, line: &str) -> Option<String> {
     let mut fields = line.split_ascii_whitespace();
     let local = fields.nth(1)?.rsplit_once(':')?.1;

@@ -19,12 +19,12 @@ pub enum Exit {
     Status(i32),
     /// The process was ended by this signal.
     Signal(i32),
-    /// Already cleared away.
+    /// The process was cleared away already.
     Gone,
 }
 
 impl Exit {
-    /// Returns whether it was SIGKILL, which the system sends when memory runs out.
+    /// Returns whether the process was ended by SIGKILL, which the system sends when memory runs out.
     pub fn was_killed(self) -> bool {
         self == Exit::Signal(libc::SIGKILL)
     }
@@ -43,7 +43,7 @@ impl fmt::Display for Exit {
     }
 }
 
-/// What a signal that ends processes is called.
+/// Returns the name of a signal that ends processes.
 fn name(signal: i32) -> &'static str {
     match signal {
         libc::SIGHUP => "SIGHUP",
@@ -65,7 +65,7 @@ fn name(signal: i32) -> &'static str {
     }
 }
 
-/// Returns how a child has ended, if it has. It stays a zombie, so that its id is not given to another process before [`reap`] is called.
+/// Returns how a child has ended, if it has. The child stays a zombie, so that its id is not given to another process before [`reap`] is called.
 pub fn exit_of(pid: Pid) -> Option<Exit> {
     // SAFETY: siginfo_t is plain data for which all zeros is valid; waitid only writes into it.
     let (result, info) = unsafe {
@@ -92,8 +92,8 @@ pub fn reap(pid: Pid) {
     unsafe { libc::waitpid(pid, std::ptr::null_mut(), libc::WNOHANG) };
 }
 
-/// Sends a signal to a process, or with a negative id to its group. A process that is gone is no error; nobody is 0, which to the system is
-/// kvtrial's own group.
+/// Sends a signal to a process, or with a negative id to its group. A process that is gone is no error. The id 0 gets no signal, because to the
+/// system it is kvtrial's own group.
 pub fn signal(pid: Pid, signal: i32) {
     if pid != 0 {
         // SAFETY: kill touches no memory.
@@ -101,7 +101,7 @@ pub fn signal(pid: Pid, signal: i32) {
     }
 }
 
-/// Open files a process is allowed, where the system lets us: enough for any number of clients, and few enough that no server
+/// The number of open files that a process is allowed, where the system lets us: enough for any number of clients, and few enough that no server
 /// makes tables of that length.
 const OPEN_FILES: libc::rlim_t = 65_536;
 
@@ -118,10 +118,10 @@ pub fn raise_open_files() {
     }
 }
 
-/// Starts a program in a session of its own, with open files enough. The kernel kills it when kvtrial ends, however that happens.
+/// Starts a program in a session of its own, with a high limit of open files. The kernel kills the program when kvtrial ends, however that happens.
 ///
 /// # Errors
-/// The system's, e.g. when the program does not exist.
+/// The system's error, e.g. when the program does not exist.
 pub fn spawn(mut command: Command, cpus: Vec<usize>) -> io::Result<Pid> {
     // SAFETY: the closure runs between fork and exec; it only makes system calls and allocates nothing.
     unsafe {
@@ -136,11 +136,11 @@ pub fn spawn(mut command: Command, cpus: Vec<usize>) -> io::Result<Pid> {
     spawn_bound(command)
 }
 
-/// Starts a program of kvtrial's own, in a process group of its own. It ends as [`spawn`]'s do; it is no server's, so it stays in
+/// Starts a program of kvtrial's own, in a process group of its own. The program ends as programs of [`spawn`] do; it is no server, so it stays in
 /// kvtrial's session.
 ///
 /// # Errors
-/// The system's.
+/// The system's error.
 pub fn spawn_helper(mut command: Command) -> io::Result<Pid> {
     command.process_group(0);
     spawn_bound(command)
@@ -172,7 +172,7 @@ struct Request {
     reply: SyncSender<io::Result<Pid>>,
 }
 
-/// The thread all children are started from. A child is killed when the *thread* that started it ends, so this one never does.
+/// Returns the thread that starts all children. A child is killed when the *thread* that started it ends, so this thread never ends.
 fn spawner() -> io::Result<&'static Sender<Request>> {
     static SPAWNER: OnceLock<io::Result<Sender<Request>>> = OnceLock::new();
     let spawner = SPAWNER.get_or_init(|| {

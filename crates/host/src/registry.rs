@@ -14,7 +14,7 @@ use std::sync::{Mutex, MutexGuard, Once, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Names a private place while it lives.
+/// The name of a private place while the place lives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PlaceId(u64);
 
@@ -22,7 +22,7 @@ struct Entry {
     id: PlaceId,
     root: PathBuf,
     roots: Vec<Pid>,
-    /// Held while the place lives: the sign for other kvtrials that it is not stale.
+    /// The lock, held while the place lives: the sign for other kvtrials that the place is not stale.
     _lock: File,
 }
 
@@ -32,7 +32,7 @@ struct Registry {
     closed: bool,
 }
 
-/// How long killed processes may take to vanish before the directory is removed all the same.
+/// The time that killed processes may take to vanish before the directory is removed anyway.
 const KILL_TIMEOUT: Duration = Duration::from_secs(5);
 
 static REGISTRY: Mutex<Registry> = Mutex::new(Registry { entries: Vec::new(), last_id: 0, closed: false });
@@ -41,10 +41,10 @@ fn registry() -> MutexGuard<'static, Registry> {
     REGISTRY.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Makes a private place with `make` (which returns its directory and the lock on it) and remembers it.
+/// Makes a private place with `make` (which returns the place's directory and the lock on it) and remembers the place.
 ///
 /// # Errors
-/// Those of `make`, or that everything has been ended.
+/// The error of `make`, or that everything has been ended.
 pub fn add(make: impl FnOnce() -> io::Result<(PathBuf, File)>) -> io::Result<(PlaceId, PathBuf)> {
     static AT_EXIT: Once = Once::new();
     AT_EXIT.call_once(|| {
@@ -64,7 +64,7 @@ pub fn add(make: impl FnOnce() -> io::Result<(PathBuf, File)>) -> io::Result<(Pl
 /// Starts a process that belongs to a place.
 ///
 /// # Errors
-/// The system's, or that the place has been ended.
+/// The system's error, or that the place has been ended.
 pub fn spawn(id: PlaceId, command: Command, cpus: Vec<usize>) -> io::Result<Pid> {
     let mut registry = registry();
     registry.check_open()?;
@@ -84,14 +84,14 @@ pub fn forget(id: PlaceId, pid: Pid) {
     }
 }
 
-/// Takes in a process somebody else has started, and reaps.
+/// Takes in a process that somebody else has started, and reaps.
 pub fn adopt(id: PlaceId, pid: Pid) {
     if let Some(entry) = registry().entries.iter_mut().find(|entry| entry.id == id) {
         entry.roots.push(pid);
     }
 }
 
-/// Gives such a process up again: its id may soon be somebody else's.
+/// Gives such a process up again: its id may soon belong to another process.
 pub fn disown(id: PlaceId, pid: Pid) {
     if let Some(entry) = registry().entries.iter_mut().find(|entry| entry.id == id) {
         entry.roots.retain(|root| *root != pid);
@@ -105,10 +105,10 @@ pub fn members(id: PlaceId) -> Vec<Process> {
     found.map_or_else(Vec::new, |(roots, root)| tree::members(&tree::processes(), &roots, &root))
 }
 
-/// Kills whatever still runs in a place and removes its directory. Does nothing the second time.
+/// Kills the processes that still run in a place and removes its directory. Does nothing the second time.
 ///
 /// # Errors
-/// What could not be removed.
+/// The files that could not be removed.
 pub fn end(id: PlaceId) -> io::Result<()> {
     let mut registry = registry();
     let Some(at) = registry.entries.iter().position(|entry| entry.id == id) else { return Ok(()) };
@@ -116,8 +116,8 @@ pub fn end(id: PlaceId) -> io::Result<()> {
     entry.end(registry.entries.is_empty())
 }
 
-/// Kills whatever still runs in a place and leaves its directory where it is, with a file of this name and text in it, so that no kvtrial takes it
-/// for one that was left behind.
+/// Kills the processes that still run in a place and leaves its directory where it is, with a file of this name and text in it, so that no kvtrial
+/// takes the directory for one that was left behind.
 ///
 /// # Errors
 /// The file could not be written; then the place is ended later, as any other.
@@ -131,8 +131,8 @@ pub fn keep(id: PlaceId, name: &str, text: &str) -> io::Result<()> {
     Ok(())
 }
 
-/// Kills the private servers of this process and removes every private directory; none can be made afterwards.
-/// For the end of the program: it happens by itself on interruption, and when the process exits.
+/// Kills the private servers of this process and removes every private directory; none can be made afterwards. For the end of the program: kvtrial
+/// also does this on interruption, and when the process exits.
 pub fn end_all() {
     let mut registry = registry();
     registry.closed = true;
@@ -149,7 +149,7 @@ extern "C" fn at_exit() {
 /// Kills the processes that a dead kvtrial left in a place, and removes its directory.
 ///
 /// # Errors
-/// What could not be removed.
+/// The files that could not be removed.
 pub fn end_stale(root: PathBuf, lock: File) -> io::Result<()> {
     let roots = tree::marked(&tree::processes(), &root);
     Entry { id: PlaceId(0), root, roots, _lock: lock }.end(false)
@@ -203,15 +203,15 @@ impl Entry {
     }
 }
 
-/// A process in a session of its own that became our child because its parent ended (we start such processes only through
-/// a place, and those are members of it).
+/// Returns whether this is a process in a session of its own that became our child because its parent ended (we start such processes only through a
+/// place, and those are members of the place).
 fn is_adopted_orphan(process: &Process) -> bool {
     // SAFETY: getsid touches no memory.
     let own_session = unsafe { libc::getsid(0) };
     process.is_ours() && process.session != own_session
 }
 
-/// Removes a directory, again when a dying process has just made another file in it.
+/// Removes a directory, and removes it again when a dying process has just made another file in it.
 fn remove(root: &Path) -> io::Result<()> {
     let mut tries = 0;
     loop {

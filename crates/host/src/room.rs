@@ -1,10 +1,10 @@
-//! How much of a disk is free.
+//! The free space of a disk.
 
 use std::ffi::CString;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-/// Returns the number of bytes free on the file system of a directory for an ordinary user; `None` when it cannot be asked.
+/// Returns the number of bytes free for an ordinary user on the file system of a directory; `None` when the system does not report it.
 pub fn free_disk_bytes(directory: &Path) -> Option<u64> {
     let path = CString::new(directory.as_os_str().as_bytes()).ok()?;
     // SAFETY: statvfs is plain data for which all zeros is valid; the call reads a C string and writes into it.

@@ -3,13 +3,13 @@
 use std::io;
 use study::Secret;
 
-/// Random bytes of a password: nobody guesses them while a run lasts.
+/// The number of random bytes of a password: nobody guesses them while a run lasts.
 const RANDOM_BYTES: usize = 20;
 
 /// Returns a password that nobody has ever had, of letters and digits only, so that no configuration file needs to quote it.
 ///
 /// # Errors
-/// The system's, when it has no random bytes to give.
+/// The system's error, when the system has no random bytes to give.
 pub fn fresh() -> io::Result<Secret> {
     let mut bytes = [0_u8; RANDOM_BYTES];
     let mut filled = 0;

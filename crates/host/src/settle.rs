@@ -1,4 +1,4 @@
-//! Brings what was made before the clock to the disk before the clock.
+//! Brings everything that was made before the clock to the disk before the clock starts.
 
 use std::fs::{self, File, OpenOptions};
 use std::io;
@@ -6,24 +6,24 @@ use std::os::fd::AsRawFd;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
-/// The treatment of handles on files once these are on the disk.
+/// The treatment of handles on files once the files are on the disk.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Handles {
     /// The handles are closed.
     Closed,
-    /// The handles stay open as long as this process, which has a store open there: by POSIX, closing any handle on a file gives up every
-    /// lock the process has on it, and with them the store's.
+    /// The handles stay open as long as this process, which has a store open there: by POSIX, closing any handle on a file gives up every lock that
+    /// the process has on the file, the store's locks among them.
     Kept,
 }
 
-/// Writes everything below a directory to the disk, and returns when it is there: what setting a server up wrote can then neither be
-/// lost with what the server acknowledges, nor be written in the time that is measured.
+/// Writes everything below a directory to the disk, and returns when it is there. The files of a server's setup can then neither be lost with writes
+/// that the server acknowledges, nor be written in the time that is measured.
 ///
-/// All files are begun before any is waited for, so that the disk has them in one go. Only these files: what other programs have
-/// not written yet is theirs.
+/// The writing of all files is begun before any file is waited for, so that the disk gets all of them in one go. Only these files are written:
+/// unwritten data of other programs stays as it is.
 ///
 /// # Errors
-/// The system's, with the file: what the disk does not take.
+/// The system's error, with the file that the disk does not take.
 pub fn settle(directory: &Path, handles: Handles) -> Result<(), (PathBuf, io::Error)> {
     let mut begun = Vec::new();
     let mut paths = vec![directory.to_owned()];
@@ -50,14 +50,14 @@ pub fn settle(directory: &Path, handles: Handles) -> Result<(), (PathBuf, io::Er
     finish(&mut begun, handles)
 }
 
-/// Files open at once: well below what any system allows.
+/// The number of files open at once: well below the limit of any system.
 const MOST_OPEN_FILES: usize = 512;
 
 fn open(path: &Path) -> io::Result<File> {
     OpenOptions::new().read(true).custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK).open(path)
 }
 
-/// Asks for the writing of a file without waiting for it. Where that is not possible `finish` does it all.
+/// Asks the system to write a file, without waiting. Where that is not possible `finish` does all of it.
 fn begin(file: &File) {
     // SAFETY: the call touches no memory.
     unsafe { libc::sync_file_range(file.as_raw_fd(), 0, 0, libc::SYNC_FILE_RANGE_WRITE) };
@@ -93,7 +93,7 @@ mod tests {
         settle(&directory.path().join("gone"), Handles::Closed).unwrap();
     }
 
-    /// Whether another process may lock the file of a store that has it locked here.
+    /// Returns whether another process may lock the file of a store that has it locked here.
     fn is_locked_against_others(file: &std::path::Path) -> bool {
         let tries = "import fcntl, sys; fcntl.lockf(open(sys.argv[1], 'r+'), fcntl.LOCK_EX | fcntl.LOCK_NB)";
         !std::process::Command::new("python3").args(["-c", tries]).arg(file).output().unwrap().status.success()

@@ -9,13 +9,13 @@ use std::path::Path;
 use store::{Endpoint, ServerPlan, StoreError};
 use study::Address;
 
-/// Longest path of a unix socket the system can bind.
+/// The longest path of a unix socket that the system can bind.
 const MAX_SOCKET_PATH_BYTES: usize = 107;
 
-/// Makes a server's own directory, below `top` or that itself, and what its plan wants in it.
+/// Makes a server's own directory, below `top` or `top` itself, and the files and directories that its plan wants there.
 ///
 /// # Errors
-/// The system's, with the path.
+/// The system's error, with the path.
 pub fn furnish(top: &Path, own: &Path, plan: &ServerPlan, user: Option<User>) -> Result<(), StoreError> {
     let at = |path: &Path, source| StoreError::Io { path: path.to_owned(), source };
     make_directories(top, own, user).map_err(|source| at(own, source))?;
@@ -30,7 +30,7 @@ pub fn furnish(top: &Path, own: &Path, plan: &ServerPlan, user: Option<User>) ->
     Ok(())
 }
 
-/// Makes a directory below `top` and those on the way to it, private to the user.
+/// Makes a directory below `top` and the directories on the way to it, private to the user.
 fn make_directories(top: &Path, directory: &Path, user: Option<User>) -> io::Result<()> {
     let below = directory.strip_prefix(top).unwrap_or(directory);
     let mut path = top.to_owned();
@@ -53,7 +53,7 @@ fn write(path: &Path, content: &str, user: Option<User>) -> io::Result<()> {
 /// Checks that the system can bind the socket of a plan.
 ///
 /// # Errors
-/// Its path is too long.
+/// The socket's path is too long.
 pub fn check_socket_path(endpoint: &Endpoint) -> Result<(), StoreError> {
     match &endpoint.address {
         Address::Unix(path) if path.as_os_str().as_bytes().len() > MAX_SOCKET_PATH_BYTES => Err(StoreError::open(

@@ -1,4 +1,4 @@
-//! Which of several servers that were named do not answer.
+//! The servers that do not answer, of several that were named.
 
 use std::net::{TcpStream, ToSocketAddrs};
 use std::sync::mpsc::channel;
@@ -6,10 +6,10 @@ use std::thread;
 use std::time::{Duration, Instant};
 use store::Endpoint;
 
-/// How long a connection may take.
+/// The time a connection may take.
 const PATIENCE: Duration = Duration::from_millis(500);
 
-/// Those of the endpoints that nobody can be connected to at, of all at the same time; none where there is only one.
+/// Returns the endpoints that do not answer. All are tried at the same time; none is returned where there is only one.
 pub(crate) fn silent(endpoints: &[Endpoint]) -> Vec<String> {
     let places: Vec<(String, u16)> =
         endpoints.iter().filter_map(Endpoint::tcp).map(|(host, port)| (host.to_owned(), port)).collect();

@@ -25,33 +25,33 @@ use store::{
 };
 use study::{Address, ServerUse, Spec};
 
-/// How long one prepare command may take.
+/// The time one prepare command may take.
 const PREPARE_TIMEOUT: Duration = Duration::from_secs(300);
 
-/// How often other ports are tried when somebody has taken ours.
+/// The number of times that other ports are tried when somebody has taken ours.
 const PORT_TRIES: u32 = 5;
 
-/// Name of the file that takes what the commands print that form the nodes into one.
+/// The name of the file for the output of the commands that form the nodes into one.
 const FORMING: &str = "forming";
 
-/// Why nothing is started any more.
+/// The reason why nothing is started any more.
 const INTERRUPTED: &str = "kvtrial was interrupted";
 
-/// What it takes to start nodes.
+/// The settings for starting nodes.
 pub struct Builder {
     /// The store.
     pub info: &'static StoreInfo,
-    /// As the user named it.
+    /// The spec as the user named it.
     pub spec: Spec,
-    /// Processors they may use; all when empty.
+    /// The processors that the nodes may use; all when empty.
     pub cpus: Vec<usize>,
 }
 
-/// Why nodes did not start.
+/// The reason why nodes did not start.
 pub enum Failed {
-    /// Somebody else listens on one of their ports.
+    /// Another program listens on one of the nodes' ports.
     PortTaken(StoreError),
-    /// Anything else.
+    /// Any other reason.
     Otherwise(StoreError),
 }
 
@@ -69,10 +69,10 @@ impl From<StoreError> for Failed {
     }
 }
 
-/// Starts a deployment below `base` and connects to it; with other ports when somebody has taken them meanwhile.
+/// Starts a deployment below `base` and connects to it; tries other ports when another program has taken these meanwhile.
 ///
 /// # Errors
-/// What went wrong, with the end of the log.
+/// The problem, with the end of the log.
 pub fn start(builder: impl Fn() -> Builder, base: &Path) -> Result<(Nodes, Box<dyn Store>), StoreError> {
     retrying(|| {
         let builder = builder();
@@ -99,7 +99,7 @@ pub fn start(builder: impl Fn() -> Builder, base: &Path) -> Result<(Nodes, Box<d
     })
 }
 
-/// Starts again, with other ports, where these were taken.
+/// Repeats the start, with other ports, when the ports were taken.
 pub fn retrying<T>(mut start: impl FnMut() -> Result<T, Failed>) -> Result<T, StoreError> {
     let mut tries = 1;
     loop {
@@ -111,13 +111,13 @@ pub fn retrying<T>(mut start: impl FnMut() -> Result<T, Failed>) -> Result<T, St
 }
 
 impl Nodes {
-    /// What a plan may use.
+    /// Returns the place that a plan may use.
     pub(crate) fn place(&self) -> Place {
         let ports = self.ports.clone();
         Place::new(self.lease.store(), is_root(), self.secret.clone(), move || ports.free())
     }
 
-    /// Starts nodes step by step, forms them, and connects to all that run then.
+    /// Starts nodes step by step, forms them, and connects to all nodes that run then.
     pub(crate) fn bring_up(&self, deployment: Deployment) -> Result<Box<dyn Store>, Failed> {
         let Deployment { mut nodes, forming, .. } = deployment;
         nodes.sort_by_key(|node| node.step);
@@ -181,7 +181,7 @@ impl Nodes {
         })
     }
 
-    /// Waits until a command has ended well; kills one that does not end in time.
+    /// Waits until a command has ended well; kills a command that does not end in time.
     fn finish(
         &self,
         line: &CommandLine,
@@ -215,7 +215,7 @@ impl Nodes {
         Err(self.builder.not_started(format!("{} {problem}{log}", line.program.display())))
     }
 
-    /// Does what makes one store of the nodes.
+    /// Carries out the steps that make one store of the nodes.
     fn form(&self, forming: &Forming, deadline: Instant) -> Result<(), StoreError> {
         let output = self.lease.output_of(FORMING);
         for step in &forming.steps {
@@ -230,7 +230,7 @@ impl Nodes {
         Ok(())
     }
 
-    /// Asks the nodes that run until something is so.
+    /// Asks the nodes that run until a condition holds.
     fn await_that(
         &self,
         holds: fn(&[Endpoint]) -> Result<(), StoreError>,
@@ -254,7 +254,7 @@ impl Nodes {
         }
     }
 
-    /// Waits until a node is ready; the connection to it, where that is what it takes.
+    /// Waits until a node is ready; returns the connection to it, where connecting is the sign that it is ready.
     pub(crate) fn await_node(&self, name: &str) -> Result<Option<Box<dyn Store>>, Failed> {
         let found = self.running().iter().find(|it| it.node.name == name).map(|it| it.node.clone());
         let Some(node) = found else { return Ok(None) };
@@ -267,14 +267,14 @@ impl Nodes {
         self.await_result(&attempts, name, &[node.plan.endpoint], Instant::now() + timeout, timeout)
     }
 
-    /// Returns where nodes serve clients that run and are not frozen.
+    /// Returns the endpoints of the nodes that serve clients, run and are not frozen.
     pub(crate) fn serving(&self) -> Vec<Endpoint> {
         let running = self.running();
         let serving = running.iter().filter(|it| it.node.role == Role::Clients && matches!(it.life, Life::Runs(_)));
         serving.map(|it| it.node.plan.endpoint.clone()).collect()
     }
 
-    /// Connects to all nodes together, but those that were taken down or frozen.
+    /// Connects to all nodes together, except nodes that were taken down or frozen.
     fn await_all(&self, deadline: Instant, timeout: Duration) -> Result<Box<dyn Store>, Failed> {
         let endpoints = self.serving();
         let attempts = self.builder.attempts(endpoints.clone());
@@ -282,7 +282,7 @@ impl Nodes {
         connected.ok_or_else(|| self.builder.not_started("no client connected to it".into()).into())
     }
 
-    /// The result of the attempts, unless a node ends, or the time does.
+    /// Returns the result of the attempts, unless a node or the time ends before.
     fn await_result(
         &self,
         attempts: &Attempts,
@@ -333,13 +333,13 @@ impl Nodes {
         }
     }
 
-    /// The first of these ports that another program listens on.
+    /// Returns the first of these ports on which another program listens.
     fn stranger_on(&self, ports: &[u16]) -> Option<u16> {
         let members = self.lease.members();
         ports.iter().copied().find(|port| ports::is_taken(*port) && !ports::is_held_by(*port, &members))
     }
 
-    /// The end of a node's log; of the first one's, where no node is named.
+    /// Returns the end of a node's log; of the first node's, where no node is named.
     fn log_of(&self, name: &str) -> String {
         let running = self.running();
         let named = running.iter().find(|it| it.node.name == name);
@@ -348,7 +348,7 @@ impl Nodes {
 }
 
 impl Builder {
-    /// The user to switch to, who then owns the private directory.
+    /// Returns the user to switch to, who then owns the private directory.
     fn user(&self, plan: &ServerPlan, lease: &Lease) -> Result<Option<User>, StoreError> {
         let Some(name) = plan.user.filter(|_| is_root()) else { return Ok(None) };
         let user = User::named(name).ok_or_else(|| self.not_found(format!("user '{name}'")))?;
@@ -379,12 +379,12 @@ impl Builder {
     }
 }
 
-/// The longest time any of these nodes may take.
+/// Returns the longest time any of these nodes may take.
 fn longest(nodes: &[Node]) -> Duration {
     nodes.iter().map(|node| node.plan.start_timeout).max().unwrap_or_default()
 }
 
-/// Whether somebody accepts connections there.
+/// Checks that somebody accepts connections there.
 fn listens(endpoint: &Endpoint) -> Result<(), StoreError> {
     let tried = match (&endpoint.address, endpoint.tcp()) {
         (Address::Unix(path), _) => UnixStream::connect(path).map(drop),

@@ -4,10 +4,10 @@
 use crate::process::Pid;
 use std::fs;
 
-/// Every segment of this machine, a line each behind a line of titles.
+/// The file with every segment of this machine, a line for each behind a line of titles.
 const SEGMENTS: &str = "/proc/sysvipc/shm";
 
-/// Removes the segments that these processes have made and nobody is attached to.
+/// Removes the segments that these processes have made and to which nobody is attached.
 pub fn remove_made_by(pids: &[Pid]) {
     for id in orphans(&fs::read_to_string(SEGMENTS).unwrap_or_default(), pids) {
         // SAFETY: the call touches no memory of ours. What others have removed meanwhile is an error that does not matter.
@@ -15,7 +15,7 @@ pub fn remove_made_by(pids: &[Pid]) {
     }
 }
 
-/// The numbers of those segments. Fields: key, number, rights, bytes, maker, last user, attached.
+/// Returns the numbers of such segments. The fields are: key, number, rights, bytes, maker, last user, attached.
 fn orphans(segments: &str, pids: &[Pid]) -> Vec<i32> {
     let orphan = |line: &str| {
         let fields: Vec<&str> = line.split_whitespace().collect();

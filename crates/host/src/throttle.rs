@@ -1,16 +1,16 @@
-//! Processor time withheld from this process: by the quota of its control group, and by a processor that is too hot.
+//! The processor time withheld from this process: by the quota of its control group, and by a processor that is too hot.
 
 use std::fs;
 use std::path::Path;
 use std::time::Duration;
 use store::groups;
 
-/// Counters since the machine, or the control group, was started.
+/// The counters since the machine, or the control group, was started.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Throttle {
-    /// Time the control group's quota was used up, all processors together.
+    /// The time for which the control group's quota was used up, all processors together.
     pub(crate) quota: Duration,
-    /// Times a processor lowered its clock because of heat; 0 where the kernel does not count them.
+    /// The number of times a processor lowered its clock because of heat; 0 where the kernel does not count them.
     pub(crate) heat_events: u64,
 }
 
@@ -19,7 +19,7 @@ impl Throttle {
         Throttle::read(Path::new("/"))
     }
 
-    /// Reads below `root`, the root of the file system.
+    /// Reads the counters below `root`, the root of the file system.
     fn read(root: &Path) -> Throttle {
         let quota = groups::directories(root, "cpu")
             .into_iter()
@@ -28,7 +28,7 @@ impl Throttle {
     }
 }
 
-/// `throttled_usec` of version 2, or `throttled_time` (nanoseconds) of version 1.
+/// Reads `throttled_usec` of version 2, or `throttled_time` (nanoseconds) of version 1.
 fn throttled(statistics: &str) -> Option<Duration> {
     statistics.lines().find_map(|line| match line.split_once(' ')? {
         ("throttled_usec", number) => number.trim().parse().ok().map(Duration::from_micros),

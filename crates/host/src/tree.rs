@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 use study::ServerUse;
 
-/// Environment variable that marks every process of a private place with that place's directory.
+/// The environment variable that marks every process of a private place with that place's directory.
 pub const MARK: &str = "KVTRIAL_PLACE";
 
 /// The flag of the kernel's own threads in `/proc/PID/stat` (`include/linux/sched.h`).
@@ -20,19 +20,19 @@ pub struct Process {
     pub parent: Pid,
     /// The session of the process; a server leads its own.
     pub session: Pid,
-    /// `Z` when it has ended, with all its threads, and waits to be reaped.
+    /// The state of the process: `Z` when the process has ended, with all its threads, and waits to be reaped.
     pub state: u8,
     /// Whether the process is a thread of the kernel.
     pub is_kernels: bool,
     group: Pid,
-    /// CPU time of its own, clock ticks.
+    /// The CPU time of the process alone, in clock ticks.
     own_ticks: u64,
-    /// CPU time of its ended and reaped children, clock ticks.
+    /// The CPU time of the process's ended and reaped children, in clock ticks.
     reaped_ticks: u64,
 }
 
 impl Process {
-    /// Kills it, at once.
+    /// Kills the process at once.
     pub fn kill(&self) {
         signal(self.pid, libc::SIGKILL);
     }
@@ -48,8 +48,8 @@ impl Process {
         ticks_s(self.own_ticks)
     }
 
-    /// Returns whether the process carries a place's mark in its environment. Some servers overwrite the environment with a title: for
-    /// orphans the working directory says as much (a user's shell that looks into the directory is no orphan).
+    /// Returns whether the process carries a place's mark in its environment. Some servers overwrite the environment with a title: for orphans the
+    /// working directory is as good a sign (a user's shell in the directory is no orphan).
     fn is_marked(&self, place: &Path) -> bool {
         let mark = format!("{MARK}={}", place.display());
         let environment = fs::read(format!("/proc/{}/environ", self.pid)).unwrap_or_default();
@@ -58,12 +58,12 @@ impl Process {
                 && fs::read_link(format!("/proc/{}/cwd", self.pid)).is_ok_and(|directory| directory.starts_with(place))
     }
 
-    /// Returns whether it still does something: it has neither ended nor been stopped.
+    /// Returns whether the process still does something: it has neither ended nor been stopped.
     pub fn goes_on(&self) -> bool {
         !matches!(self.state, b'T' | b't' | b'Z')
     }
 
-    /// Returns whether it is a child of kvtrial, its own or adopted.
+    /// Returns whether the process is a child of kvtrial, its own or adopted.
     pub fn is_ours(&self) -> bool {
         self.parent == own_pid()
     }
@@ -103,8 +103,8 @@ fn parse(pid: Pid, stat: &str) -> Option<Process> {
     })
 }
 
-/// Returns, of `all`, the processes of a private place that runs: the ids in `roots`, orphans adopted from there, and all that share their
-/// session or group or descend from them. Never kvtrial itself.
+/// Returns, of `all`, the processes of a private place that runs: the ids in `roots`, orphans adopted from there, and all that share their session or
+/// group or descend from them. kvtrial itself is never among them.
 pub fn members(all: &[Process], roots: &[Pid], place: &Path) -> Vec<Process> {
     let mut known: Vec<Pid> = roots.to_vec();
     known.extend(all.iter().filter(|process| process.is_ours() && process.is_marked(place)).map(|process| process.pid));
@@ -117,7 +117,7 @@ pub fn descent(all: &[Process], roots: &[Pid]) -> Vec<Process> {
     related(all, roots.to_vec())
 }
 
-/// These processes, and all that share their session or group or descend from them.
+/// Returns these processes, and all processes that share their session or group or descend from them.
 fn related(all: &[Process], mut known: Vec<Pid>) -> Vec<Process> {
     let mut found: Vec<Process> = Vec::new();
     let mut rest: Vec<&Process> = all.iter().filter(|process| process.pid != own_pid()).collect();
@@ -157,9 +157,9 @@ pub fn marked(all: &[Process], place: &Path) -> Vec<Pid> {
     living.filter(|process| process.is_marked(place)).map(|process| process.pid).collect()
 }
 
-/// Returns the resources these processes have used so far. CPU: their own and their ended children's. Peak resident set: of a single
-/// process, the kernel's high-water mark; of several, their proportional sets now (shared pages count once) plus what each was larger at
-/// its peak.
+/// Returns the resources that these processes have used so far. The CPU time is their own and their ended children's. The peak resident set of a
+/// single process is the kernel's high-water mark; for several processes it is the sum of their proportional sets now (shared pages count once) and
+/// of the difference of each to its peak.
 pub fn usage(members: &[Process]) -> ServerUse {
     let peak_rss_bytes = match members {
         [one] => memory(one.pid).map_or(0, |memory| memory.peak_bytes),
@@ -176,11 +176,11 @@ pub fn cpu_s(members: &[Process]) -> f64 {
     members.iter().map(Process::cpu_s).sum()
 }
 
-/// Resident set of one process, bytes.
+/// The resident set of one process, in bytes.
 pub struct ResidentMemory {
-    /// Largest so far (`VmHWM`).
+    /// The largest resident set so far (`VmHWM`).
     pub peak_bytes: u64,
-    /// Now (`VmRSS`).
+    /// The resident set now (`VmRSS`).
     pub now_bytes: u64,
 }
 
@@ -204,7 +204,7 @@ pub fn field_bytes(text: &str, name: &str) -> Option<u64> {
     Some(line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()? * 1024)
 }
 
-/// CPU seconds of a process from its CPU clock (nanoseconds, where `/proc/PID/stat` has hundredths of a second).
+/// Returns the CPU seconds of a process from its CPU clock (nanoseconds, where `/proc/PID/stat` has hundredths of a second).
 fn clock_s(pid: Pid) -> Option<f64> {
     let mut clock = 0;
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };

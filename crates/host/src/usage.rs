@@ -1,21 +1,21 @@
-//! What kvtrial itself has used.
+//! The resources that kvtrial itself has used.
 
 use crate::tree;
 use std::fs;
 
-/// CPU time and memory of this process.
+/// The CPU time and memory of this process.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct ProcessUse {
-    /// User and system CPU seconds of all threads since the process began.
+    /// The user and system CPU seconds of all threads since the process began.
     pub cpu_s: f64,
-    /// Resident set now.
+    /// The resident set now.
     pub rss_bytes: u64,
-    /// Largest resident set since the process began, or since [`ProcessUse::reset_peak`].
+    /// The largest resident set since the process began, or since [`ProcessUse::reset_peak`].
     pub peak_rss_bytes: u64,
 }
 
 impl ProcessUse {
-    /// Reads them now.
+    /// Reads the present CPU time and memory.
     pub fn now() -> ProcessUse {
         // SAFETY: rusage is plain data for which all zeros is valid; the call only writes into it.
         let used = unsafe {
@@ -32,8 +32,8 @@ impl ProcessUse {
         }
     }
 
-    /// Resets the peak to the present resident set, so that one trial's does not count for the next. Where the
-    /// kernel does not offer that, the peak stays that of the whole process.
+    /// Resets the peak to the present resident set, so that the peak of one trial does not count for the next. Where the kernel does not offer that,
+    /// the peak stays the peak of the whole process.
     pub fn reset_peak() {
         let _ = fs::write("/proc/self/clear_refs", "5");
     }

@@ -5,12 +5,12 @@ use std::io;
 use std::os::unix::fs::{MetadataExt, chown};
 use std::path::{Path, PathBuf};
 
-/// Numbers of a user.
+/// The numbers of a user.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct User {
-    /// User id.
+    /// The user id.
     pub uid: u32,
-    /// Primary group id.
+    /// The primary group id.
     pub gid: u32,
 }
 
@@ -26,7 +26,7 @@ pub fn effective_uid() -> u32 {
 }
 
 impl User {
-    /// Returns the user of that name, from whatever the system keeps its users in.
+    /// Returns the user of that name, from the place where the system keeps its users.
     pub fn named(name: &str) -> Option<User> {
         let name = CString::new(name).ok()?;
         let mut text = vec![0 as libc::c_char; 16 << 10];
@@ -42,7 +42,7 @@ impl User {
     /// Makes the user the owner of a file or directory.
     ///
     /// # Errors
-    /// The system's.
+    /// The system's error.
     pub fn own(self, path: &Path) -> io::Result<()> {
         chown(path, Some(self.uid), Some(self.gid))
     }

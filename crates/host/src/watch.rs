@@ -1,4 +1,4 @@
-//! What a process is seen to do from outside, moment by moment: memory, page faults, bytes written, time without a processor.
+//! The behaviour of a process as seen from outside, moment by moment: memory, page faults, bytes written, time without a processor.
 
 use crate::listener::listeners;
 use crate::process::Pid;
@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 use std::fs;
 use study::Address;
 
-/// The program of a private server, as another process than its parent watches it. One that is started again has another process:
-/// it is found by where it listens.
+/// The program of a private server, as watched by a process other than its parent. A server that is started again has another process: it is found by
+/// where it listens.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Watched {
     pid: Pid,
@@ -15,17 +15,17 @@ pub struct Watched {
 }
 
 impl Watched {
-    /// Makes the program that runs as this process and listens there.
+    /// Makes the program that runs as this process and listens at this address.
     pub(crate) fn new(pid: Pid, address: Address) -> Watched {
         Watched { pid, address }
     }
 
-    /// Returns the process, as far as it was seen.
+    /// Returns the latest known process.
     pub fn pid(&self) -> Pid {
         self.pid
     }
 
-    /// Looks for the process it has now, if the one it had is gone. While none listens that takes milliseconds.
+    /// Looks for the server's present process, if the latest known one is gone. While no process listens that takes milliseconds.
     fn follow(&mut self) {
         let stat = fs::read_to_string(format!("/proc/{}/stat", self.pid)).unwrap_or_default();
         let state = stat.rfind(')').and_then(|end| stat[end + 1..].split_ascii_whitespace().next());
@@ -40,20 +40,20 @@ impl Watched {
 /// A look at a process. Counters only grow; figures that the kernel does not show are 0.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Sighting {
-    /// Resident memory, bytes.
+    /// The resident memory, in bytes.
     pub rss_bytes: u64,
-    /// Page faults that had to wait for a disk: swapped out or not yet read.
+    /// The number of page faults that had to wait for a disk: swapped out or not yet read.
     pub major_faults: u64,
-    /// Bytes sent to disks.
+    /// The number of bytes sent to disks.
     pub written_bytes: u64,
-    /// Bytes read from disks: not those that were in memory.
+    /// The number of bytes read from disks, without bytes that were in memory.
     pub read_bytes: u64,
-    /// Time its threads were ready to run but had no processor, seconds.
+    /// The time that the threads were ready to run but had no processor, in seconds.
     pub waited_s: f64,
 }
 
 impl Sighting {
-    /// Looks at processes now: servers, all together, or without any kvtrial itself. Costs some tens of microseconds each.
+    /// Looks at processes now: at the servers, all together, or at kvtrial itself when there are none. Takes some tens of microseconds per process.
     pub fn of(servers: &mut [Watched]) -> Sighting {
         let seen = servers.iter_mut().map(|server| {
             server.follow();

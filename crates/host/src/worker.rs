@@ -15,13 +15,13 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 use store::CommandLine;
 
-/// How much sooner than others the system takes a worker when memory runs out (0 is as soon as others, 1000 first of all).
+/// The number by which the system takes a worker sooner than others when memory runs out (0: as soon as others, 1000: first of all).
 const OOM_SCORE: &str = "700";
 
-/// How long the fork server may take to end when nobody needs it any more.
+/// The time that the fork server may take to end when nobody needs it any more.
 const FAREWELL: Duration = Duration::from_secs(1);
 
-/// The fork server, from outside.
+/// The fork server, seen from outside.
 pub struct ForkServer {
     pid: Pid,
     words: Words,
@@ -29,10 +29,10 @@ pub struct ForkServer {
 }
 
 impl ForkServer {
-    /// Starts it with this command line, which leads to [`inside`].
+    /// Starts the fork server with this command line, which leads to [`inside`].
     ///
     /// # Errors
-    /// The system's.
+    /// The system's error.
     pub fn start(line: &CommandLine) -> io::Result<ForkServer> {
         let words = Words::new()?;
         let (ours, theirs) = channel::pair()?;
@@ -52,7 +52,7 @@ impl ForkServer {
         self.ends.as_mut().map(|ends| &mut ends.1)
     }
 
-    /// Returns how it ended, if it has, and its last words.
+    /// Returns how the fork server ended, if it has, and its last words.
     pub fn exit(&self) -> Option<(Exit, String)> {
         process::exit_of(self.pid).map(|exit| (exit, self.words.last()))
     }
@@ -73,7 +73,7 @@ impl Drop for ForkServer {
     }
 }
 
-/// Kills a worker at once. Its id is its own until the fork server gets its next command.
+/// Kills a worker at once. Its id is not given to another process until the fork server gets its next command.
 pub fn kill(pid: Pid) {
     signal(pid, libc::SIGKILL);
 }
@@ -84,18 +84,18 @@ pub fn inside() -> (Sender, Receiver) {
     channel::ends(unsafe { OwnedFd::from_raw_fd(libc::STDIN_FILENO) })
 }
 
-/// A worker, from the fork server.
+/// A worker, seen from the fork server.
 pub struct Forked {
     pid: Pid,
     words: Words,
 }
 
 impl Forked {
-    /// Forks a worker, which does `work` and ends with the status that gives. Called by a process with one thread only: another
+    /// Forks a worker, which does `work` and ends with the status that `work` returns. Only a process with one thread may call this: another thread
     /// could hold a lock that nobody frees in the worker.
     ///
     /// # Errors
-    /// The system's, such as too little memory or too many processes.
+    /// The system's error, such as too little memory or too many processes.
     pub fn fork(work: impl FnOnce() -> i32) -> io::Result<Forked> {
         let words = Words::new()?;
         let fork_server = std::process::id().cast_signed();
@@ -112,7 +112,7 @@ impl Forked {
         }
     }
 
-    /// Waits until it ends, and gives its exit and last words. Its id stays its own until it is dropped.
+    /// Waits until the worker ends, and returns its exit and last words. Its id is not given to another process until this is dropped.
     pub fn wait(&self) -> (Exit, String) {
         loop {
             // SAFETY: siginfo_t is plain data for which all zeros is valid; waitid only writes into it. The dead stays a zombie.
@@ -133,10 +133,10 @@ impl Drop for Forked {
     }
 }
 
-/// The status of a worker that panicked, as Rust's own is.
+/// The status of a worker that panicked, the same as Rust's.
 const PANICKED: i32 = 101;
 
-/// What a process that was just forked does first.
+/// Does the first steps of a process that was just forked.
 fn become_worker(fork_server: Pid, words: &Words) {
     // SAFETY: these calls only change this process: it ends with its parent; a file that may not grow is a refused write, not a
     // signal, however the fork server was started; a crash leaves no core file (writing one of a large store takes minutes); output goes into

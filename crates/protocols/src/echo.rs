@@ -46,8 +46,8 @@ const COMMON: StoreInfo = StoreInfo {
 
 static PROGRAM: OnceLock<CommandLine> = OnceLock::new();
 
-/// Says which program is the echo server: the one that calls this, with arguments of its own. It is then told `--port N` or
-/// `--socket PATH`. Until then the echo stores are not found. The first call counts.
+/// Sets the program that is the echo server: the one that calls this, with arguments of its own. The program then gets `--port N` or `--socket PATH`.
+/// Until then the echo stores are not found. The first call counts.
 pub fn served_by(program: CommandLine) {
     let _ = PROGRAM.set(program);
 }

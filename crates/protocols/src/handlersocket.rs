@@ -6,7 +6,7 @@
 //! | level | `innodb_flush_log_at_trx_commit` | what a crash loses |
 //! |---|---|---|
 //! | `commit` (the server's default) | 1: log written and synced at each commit | nothing acknowledged |
-//! | `second` | 2: log written at each commit, synced once a second | nothing when the process is killed, one second at a power cut |
+//! | `second` | 2: log written at each commit, synced once per second | nothing when the process is killed, one second at a power cut |
 //! | `none` | 0, no doublewrite buffer, no sync at all | a second at a kill, anything at a power cut |
 //!
 //! The protocol does not tell the level, and makes no tables: the user's own server is taken to have the level asked for, and must
@@ -44,10 +44,10 @@ const PLUGINS: [&str; 3] = ["/usr/lib/mysql/plugin", "/usr/lib64/mysql/plugin", 
 /// kvtrial's own limit: a value, its escapes and the server's copies of it take memory several times.
 const MAX_VALUE_BYTES: usize = 16 << 20;
 
-/// Keys asked for in one go: the answers to that many fit a socket's buffer while the requests are sent.
+/// The number of keys asked for at once: the answers to that many fit a socket's buffer while the requests are sent.
 const SWEPT_AT_ONCE: usize = 250;
 
-/// Numbers a connection has for the versions of what it writes.
+/// The number of versions a connection has for its writes.
 const VERSIONS: u64 = 1 << 32;
 
 const CAPABILITIES: Capabilities = Capabilities {
@@ -112,7 +112,7 @@ fn probe() -> Availability {
     }
 }
 
-/// The tables, made at each start where they are not there.
+/// The statements that make the tables, at each start, where they are not there.
 const SETUP: &str = "CREATE DATABASE IF NOT EXISTS kvtrial;
 CREATE TABLE IF NOT EXISTS kvtrial.kvtrial_kv (k VARBINARY(1536) NOT NULL PRIMARY KEY, v LONGBLOB NOT NULL, ver BIGINT NOT NULL) ENGINE=InnoDB;
 CREATE TABLE IF NOT EXISTS kvtrial.kvtrial_counters (k VARBINARY(1536) NOT NULL PRIMARY KEY, n BIGINT NOT NULL) ENGINE=InnoDB;
@@ -172,12 +172,12 @@ fn plan(spec: &Spec, place: &mut Place) -> Result<Deployment, StoreError> {
     .into())
 }
 
-/// A number that is another one each time.
+/// Returns a number that is different each time.
 fn fresh_number() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos() as u64)
 }
 
-/// `--name=path`
+/// Returns `--name=path`.
 fn option(name: &str, path: &Path) -> OsString {
     let mut text = OsString::from(name);
     text.push("=");
@@ -201,7 +201,7 @@ struct Rows {
     capabilities: Capabilities,
     level: &'static str,
     is_private: bool,
-    /// Where the next connection's versions begin.
+    /// The first version of the next connection.
     versions: Arc<AtomicU64>,
 }
 

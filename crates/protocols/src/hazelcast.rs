@@ -21,7 +21,7 @@ use study::{Class, Durability, Spec, Target, Transport};
 
 const INSTALL: &str = "kvtrial fetch-store hazelcast";
 
-/// Its program.
+/// The program of Hazelcast.
 pub(crate) static BUNDLE: Bundle = Bundle {
     store: "hazelcast",
     product: "Hazelcast",
@@ -34,8 +34,8 @@ pub(crate) static BUNDLE: Bundle = Bundle {
 const HEAP_MIB: u64 = 512;
 const BESIDE_HEAP_MIB: u64 = 150;
 
-/// kvtrial's own limit: Hazelcast has none but its heap, where a value lies many times over while it is written to several members
-/// (with values of 16 MiB and 256 MiB of heap, three members ended for lack of memory).
+/// kvtrial's own limit of a value: Hazelcast has none but its heap, where a value lies many times over while it is written to several members (with
+/// values of 16 MiB and 256 MiB of heap, three members ended for lack of memory).
 const MAX_VALUE_BYTES: usize = 4 << 20;
 
 const OPTIONS: &[OptionInfo] = &[
@@ -102,7 +102,7 @@ fn plan(spec: &Spec, place: &mut Place) -> Result<Deployment, StoreError> {
     Ok(Deployment::from_iter((1..).zip(&ports).map(member)).with_copies(copies))
 }
 
-/// The configuration of a member. Its own port has to be the one it is given: it would take the next one that is free.
+/// Returns the configuration of a member. Its port must be the given one: Hazelcast would take the next free port.
 fn settings(port: u16, members: &[String], backups: &str) -> String {
     let members = members.join(", ");
     format!(

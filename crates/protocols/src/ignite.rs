@@ -25,7 +25,7 @@ use study::{Class, Durability, Spec, Target, Transport};
 
 const INSTALL: &str = "kvtrial fetch-store ignite";
 
-/// Its program, with the part that reads a configuration.
+/// The program of Ignite, with the part that reads a configuration.
 pub(crate) static BUNDLE: Bundle = Bundle {
     store: "ignite",
     product: "Ignite",
@@ -155,7 +155,7 @@ fn plan(spec: &Spec, place: &mut Place) -> Result<Deployment, StoreError> {
     Ok(Deployment::from_iter((1..).zip(&ports).map(server)).with_copies(copies))
 }
 
-/// The configuration of a server: ports for clients, for the others, and for those who look for them.
+/// Returns the configuration of a server: ports for clients, for the other servers, and for servers that look for others.
 fn settings(
     directory: &Path,
     [clients, others, discovery]: &[u16; 3],
@@ -255,8 +255,8 @@ fn connect(spec: &Spec, nodes: &[Endpoint]) -> Result<Box<dyn Store>, StoreError
     Ok(Box::new(Ignite { config, ..store }))
 }
 
-/// How a cache is made where there is none of this name: as a private one has it, with one copy of each entry. Numbers of the properties and
-/// of what they may be are the protocol's.
+/// Writes the configuration of a cache that is made where there is none of this name: as a private one has it, with one copy of each entry. The
+/// numbers of properties and of their values are the protocol's.
 fn configuration(out: &mut Vec<u8>, name: &str) {
     const BACKUPS: i32 = 1;
     const PARTITIONED: i32 = 2;
@@ -327,7 +327,7 @@ impl Store for Ignite {
         Ok(Facts { product: BUNDLE.product.into(), version: self.version.clone(), config: self.config.clone() })
     }
 
-    /// Returns the cache, which is kept afterwards: it may have been there before.
+    /// Returns the cache, which is kept afterwards: it may be older than the run.
     fn made(&self) -> Vec<String> {
         self.config.get("cache").map(|cache| format!("cache {cache}")).into_iter().collect()
     }

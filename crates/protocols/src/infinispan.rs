@@ -26,7 +26,7 @@ use study::{Class, Durability, Spec, Target, Transport};
 
 const INSTALL: &str = "kvtrial fetch-store infinispan";
 
-/// Its program.
+/// The program of Infinispan.
 pub(crate) static BUNDLE: Bundle = Bundle {
     store: "infinispan",
     product: "Infinispan",
@@ -131,7 +131,7 @@ fn plan(spec: &Spec, place: &mut Place) -> Result<Deployment, StoreError> {
 const LOG: &str = r#"<Configuration><Appenders><Console name="out" target="SYSTEM_OUT"><PatternLayout pattern="%d %-5p %c %m%n"/></Console></Appenders><Loggers><Root level="INFO"><AppenderRef ref="out"/></Root></Loggers></Configuration>
 "#;
 
-/// A server's configuration. One port for clients serves REST as well, which it cannot do without; both ask for the password.
+/// Returns a server's configuration. One port for clients serves REST as well, which the server needs; both ask for the password.
 fn settings(number: u32, [clients, others, first]: [u16; 3], owners: &str) -> String {
     format!(
         r#"<infinispan xmlns="urn:infinispan:config:15.0" xmlns:server="urn:infinispan:server:15.0">

@@ -42,8 +42,8 @@ const DURABILITIES: &[Durability] = &[Durability::None];
 /// Ordinary users the server may run as when kvtrial is root: those of packages first.
 const USERS: [&str; 3] = ["memcache", "memcached", "nobody"];
 
-/// What an item takes beside key and value: header, version, terminators (measured on 1.6.18: the longest value with a key of n
-/// bytes is the item's limit less n + 59).
+/// The bytes an item takes beside key and value: header, version, terminators (measured on 1.6.18: the longest value with a key of n bytes is the
+/// item's limit less n + 59).
 const ITEM_OVERHEAD_BYTES: usize = 59;
 
 const OPTIONS: &[OptionInfo] = &[
@@ -118,13 +118,12 @@ const CAPABILITIES: Capabilities = Capabilities {
     ..Capabilities::BASIC
 };
 
-/// The longest value of an item with the longest key; a shorter key leaves room for a few bytes more, so the limit is not the
-/// server's own.
+/// Returns the longest value of an item with the longest key. A shorter key leaves room for a few bytes more, so the limit is not the server's own.
 const fn value_bytes(item_bytes: usize) -> usize {
     item_bytes.saturating_sub(ITEM_OVERHEAD_BYTES + meta::KEY_BYTES)
 }
 
-/// The option `item` moves the limit of a value.
+/// Returns the capabilities that a spec asks for: the option `item` moves the limit of a value.
 fn declares(spec: &Spec) -> Capabilities {
     let (base, overhead) =
         if is_text(spec) { (Speaker::CAPABILITIES, text::KEY_OVERHEAD_BYTES) } else { (CAPABILITIES, 0) };
@@ -133,7 +132,7 @@ fn declares(spec: &Spec) -> Capabilities {
     Capabilities { max_value_bytes: value_bytes(bytes).saturating_sub(overhead), ..base }
 }
 
-/// Whether the classic text protocol is asked for.
+/// Returns whether the spec asks for the classic text protocol.
 fn is_text(spec: &Spec) -> bool {
     spec.options.get("protocol").is_some_and(|protocol| protocol == "text")
 }
@@ -214,7 +213,7 @@ fn plan(spec: &Spec, place: &mut Place, transport: Transport) -> Result<Deployme
     Ok(ServerPlan { user, stop_signal: libc::SIGKILL, ..ServerPlan::new(run, endpoint) }.into())
 }
 
-/// `8m`, `512k` or plain bytes, as the server's `-I` has it.
+/// Reads `8m`, `512k` or plain bytes, as the server's `-I` has it.
 fn item_bytes(spec: &Spec, text: &str) -> Result<u64, StoreError> {
     let (digits, unit) = match text.as_bytes() {
         [digits @ .., b'm' | b'M'] => (digits, 1 << 20),
@@ -256,7 +255,7 @@ fn connect(spec: &Spec, nodes: &[Endpoint]) -> Result<Box<dyn Store>, StoreError
     Ok(Box::new(Memcached { endpoint: endpoint.clone(), connections, capabilities, growth: Mutex::default() }))
 }
 
-/// Servers older than 1.6 have none, and most relatives of memcached neither.
+/// Checks that the server knows meta commands: servers older than 1.6 have none, and most relatives of memcached have none either.
 fn knows_meta_commands(spec: &Spec, endpoint: &Endpoint) -> Result<(), StoreError> {
     let answer = Talk::open(endpoint, Meta::new())?.ask(b"mn\r\n", |input| {
         Ok(ascii::line_end(input, 1000).map(|end| String::from_utf8_lossy(&input[..end]).into_owned()))
@@ -271,7 +270,7 @@ fn knows_meta_commands(spec: &Spec, endpoint: &Endpoint) -> Result<(), StoreErro
     })
 }
 
-/// A server asked in the classic commands: memcached itself, or by URL whatever speaks them.
+/// Connects to a server by the classic commands: memcached itself, or by URL any server that speaks them.
 fn text_speaker(spec: &Spec, endpoint: &Endpoint) -> Result<Box<dyn Store>, StoreError> {
     let (product, items) = match spec.target {
         Target::Server(_) => ("a server speaking memcached's text protocol", ItemCount::NotSaid),
@@ -320,7 +319,7 @@ impl Store for Memcached {
     }
 }
 
-/// Settings that matter for speed and safety.
+/// The settings that matter for speed and safety.
 const SETTINGS: [&str; 9] = [
     "hashpower_init",
     "maxbytes",
@@ -333,7 +332,7 @@ const SETTINGS: [&str; 9] = [
     "lru_crawler",
 ];
 
-/// What a server says it holds.
+/// Returns the number of items that a server says it holds.
 fn holding(endpoint: &Endpoint) -> Result<Holding, StoreError> {
     let mut talk = Talk::open(endpoint, Meta::new())?;
     let statistics = talk.ask(b"stats\r\n", |input| {
@@ -378,8 +377,8 @@ fn facts(endpoint: &Endpoint) -> Result<Facts, StoreError> {
     Ok(Facts { product: "memcached".into(), version, config })
 }
 
-/// What a server's error means. `SERVER_ERROR` is a refusal where memcached says it so; others, and what stands between client and server,
-/// also say it when they do not know how far the request came.
+/// Returns what a server's error means. `SERVER_ERROR` is a refusal where memcached uses it as one. Other servers, and proxies between client and
+/// server, also say it when they do not know how far the request came.
 #[cold]
 fn failure(words: &[u8]) -> Failure<'_> {
     let words = std::str::from_utf8(words).unwrap_or("an error in words that are not UTF-8");

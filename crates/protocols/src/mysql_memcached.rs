@@ -6,7 +6,7 @@
 //! | level | `innodb_flush_log_at_trx_commit` | what a crash loses |
 //! |---|---|---|
 //! | `commit` (the server's default) | 1: log written and synced at each commit | nothing acknowledged |
-//! | `second` | 2: log written at each commit, synced once a second | nothing when the process is killed, one second at a power cut |
+//! | `second` | 2: log written at each commit, synced once per second | nothing when the process is killed, one second at a power cut |
 //! | `none` | 0, no doublewrite buffer, files not synced | a second at a kill, anything at a power cut |
 //!
 //! The plugin takes only the lowest 32 bits of what a counter is to grow by, and says nothing (8.0.33: `incr n 1099511627776` adds 0).
@@ -34,10 +34,10 @@ const INSTALL: &str = "unpack MySQL 8.0 (with its lib/plugin) where the user mys
                        KVTRIAL_MYSQLD, or by program=PATH";
 const DURABILITIES: &[Durability] = &[Durability::Commit, Durability::Second, Durability::None];
 
-/// Environment variable with the path of a `mysqld` that has the plugin.
+/// The environment variable with the path of a `mysqld` that has the plugin.
 const MYSQLD: &str = "KVTRIAL_MYSQLD";
 
-/// Largest item: the server's option `-I`, with room for key and header.
+/// The largest item: the server's option `-I`, with room for key and header.
 const ITEM: &str = "8m";
 const MAX_VALUE_BYTES: usize = (8 << 20) - (1 << 10);
 
@@ -86,7 +86,7 @@ fn capabilities() -> Capabilities {
     Capabilities { native, counter: None, max_value_bytes: MAX_VALUE_BYTES, ..Speaker::CAPABILITIES }
 }
 
-/// The first of those that may be meant.
+/// Returns the first program that may be meant.
 fn program(spec: &Spec) -> Option<PathBuf> {
     let named = spec.options.get("program").map(PathBuf::from);
     let named = named.or_else(|| std::env::var_os(MYSQLD).map(PathBuf::from));
@@ -96,7 +96,7 @@ fn program(spec: &Spec) -> Option<PathBuf> {
     }
 }
 
-/// The directory of the plugin that belongs to a `mysqld`.
+/// Returns the directory of the plugin that belongs to a `mysqld`.
 fn plugins(program: &Path) -> Option<PathBuf> {
     let base = program.parent()?.parent()?;
     let found = ["lib/plugin", "lib/mysql/plugin", "lib64/mysql/plugin"].map(|below| base.join(below));
@@ -177,7 +177,7 @@ fn plan(spec: &Spec, place: &mut Place, transport: Transport) -> Result<Deployme
     .into())
 }
 
-/// What every start of the program has: its own place, and nothing of the machine's configuration.
+/// Returns the command line that every start of the program has: a place of its own, and none of the machine's configuration.
 fn command(program: &Path, place: &Place) -> CommandLine {
     let base = program.parent().and_then(Path::parent).unwrap_or(Path::new("/"));
     CommandLine::new(program)
@@ -186,7 +186,7 @@ fn command(program: &Path, place: &Place) -> CommandLine {
         .arg(option("--datadir", &place.directory.join("data")))
 }
 
-/// `--name=path`
+/// Returns `--name=path`.
 fn option(name: &str, path: &Path) -> OsString {
     let mut text = OsString::from(name);
     text.push("=");
@@ -206,7 +206,8 @@ fn durability_args(level: Durability) -> &'static [&'static str] {
     }
 }
 
-/// The plugin's own tables, as it wants them, and ours, each statement a line: the server reads them when it makes its data.
+/// The statements that make the plugin's own tables, as the plugin wants them, and ours, one statement per line: the server reads them when it makes
+/// its data.
 const SETUP: [&str; 10] = [
     "CREATE DATABASE innodb_memcache;",
     "CREATE TABLE innodb_memcache.cache_policies (policy_name VARCHAR(40) PRIMARY KEY, \

@@ -43,7 +43,7 @@ const SYNCS_SINCE: (u32, u32) = (2, 10);
 /// The one user of a private server.
 const USER: &str = "kvtrial";
 
-/// Largest value of a private server: the usual `max_payload`, to which room for the condition of a compare-and-set is added.
+/// The largest value of a private server: the usual `max_payload`, to which room for the condition of a compare-and-set is added.
 const MAX_VALUE_BYTES: usize = 1 << 20;
 
 const OPTIONS: &[OptionInfo] = &[
@@ -95,7 +95,7 @@ fn program(spec: &Spec) -> Option<PathBuf> {
     }
 }
 
-/// What `nats-server --version` says: `nats-server: v2.9.10`.
+/// Reads the version from the output of `nats-server --version`: `nats-server: v2.9.10`.
 fn version(program: &std::path::Path) -> Option<String> {
     let line = programs::version_line(program, &["--version"])?;
     line.strip_prefix("nats-server: v").map(str::to_owned)
@@ -123,7 +123,7 @@ fn one_or_three(spec: &Spec, option: &str, usual: u32) -> Result<u32, StoreError
     }
 }
 
-/// Servers of a private one, and copies of its bucket.
+/// Returns the number of servers of a private store, and of copies of its bucket.
 fn size(spec: &Spec) -> Result<(u32, u32), StoreError> {
     let nodes = one_or_three(spec, "nodes", 1)?;
     match one_or_three(spec, "replicas", nodes)? {
@@ -134,7 +134,7 @@ fn size(spec: &Spec) -> Result<(u32, u32), StoreError> {
     }
 }
 
-/// Whether a server of this version can sync before it acknowledges.
+/// Returns whether a server of this version can sync before it acknowledges.
 fn can_sync(version: &str) -> bool {
     let mut numbers = version.split('.').map_while(|number| number.parse::<u32>().ok());
     (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0)) >= SYNCS_SINCE
@@ -181,14 +181,14 @@ fn plan(spec: &Spec, place: &mut Place) -> Result<Deployment, StoreError> {
     Ok(Deployment { leaders, caught_up, ..deployment }.with_copies(copies))
 }
 
-/// One of a cluster: its name, and where all speak to each other.
+/// A member of a cluster: its name, and the addresses where all members speak to each other.
 struct Member<'a> {
     name: &'a str,
     routes: &'a [u16],
     own: usize,
 }
 
-/// A server whose password stands in its file only.
+/// Returns the plan of a server whose password stands in its file only.
 fn server_plan(
     spec: &Spec,
     program: &std::path::Path,

@@ -26,7 +26,7 @@ pub(crate) const DURABILITIES: &[Durability] =
 
 const WAY: &str = "way";
 
-/// Options that are kvtrial's, not the server's.
+/// The options that are kvtrial's, not the server's.
 const OURS: [&str; 2] = [WAY, CONNECTIONS.name];
 
 const OPTIONS: &[OptionInfo] = &[
@@ -76,7 +76,7 @@ impl Product {
         }
     }
 
-    /// The program a spec names, or the one found on this machine.
+    /// Returns the program that a spec names, or the one found on this machine.
     pub fn program(self, spec: &Spec) -> Option<PathBuf> {
         match spec.options.get("program") {
             Some(path) => std::path::absolute(path).ok().filter(|path| path.is_file()),
@@ -244,7 +244,7 @@ fn connect(spec: &Spec, nodes: &[Endpoint]) -> Result<Box<dyn Store>, StoreError
     Ok(Box::new(Redis { endpoint: endpoint.clone(), known, script, connections, capabilities, opened }))
 }
 
-/// Whether an option says what kvtrial does.
+/// Returns whether an option is for kvtrial, not for the server.
 fn is_ours(option: &str) -> bool {
     OURS.contains(&option)
 }

@@ -68,7 +68,7 @@ pub static STORES: &[StoreInfo] = &[
     },
 ];
 
-/// Those of one server but batches: keys of one command must all be in one hash slot.
+/// The capabilities of one server without batches: the keys of one command must all be in one hash slot.
 const CAPABILITIES: Capabilities = Capabilities {
     native: OperationSet::BASIC.and(&[
         OperationKind::GetVersioned,
@@ -82,14 +82,13 @@ const CAPABILITIES: Capabilities = Capabilities {
     ..redis::CAPABILITIES
 };
 
-/// How long the nodes may take to become one cluster.
+/// The time the nodes may take to become one cluster.
 const FORMING_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// How long a replica may take to take over from a master that is dead when the cluster is connected to: the usual node timeout, and an
-/// election.
+/// The time a replica may take to take over from a master that is dead when kvtrial connects to the cluster: the usual node timeout, and an election.
 const TAKEOVER: Duration = Duration::from_secs(10);
 
-/// How long one more may take until it has its share of the keys, which are moved meanwhile.
+/// The time a new node may take until it has its share of the keys, which are moved meanwhile.
 const JOINING_TIMEOUT: Duration = Duration::from_secs(600);
 
 fn number(spec: &Spec, option: &str, usual: u32, possible: std::ops::RangeInclusive<u32>) -> Result<u32, StoreError> {
@@ -132,7 +131,7 @@ fn plan(spec: &Spec, place: &mut Place, product: Product) -> Result<Deployment, 
     Ok(deployment.with_copies(1 + replicas))
 }
 
-/// Plans one master more, which gets its share of the slots from those that have some.
+/// Plans one more master, which gets its share of the slots from the masters that have some.
 fn join(spec: &Spec, place: &mut Place, members: &Members, product: Product) -> Result<Deployment, StoreError> {
     let programs = Programs::find(spec, product)?;
     let node = node(spec, place, &programs, members.name.clone())?;
@@ -145,8 +144,7 @@ fn join(spec: &Spec, place: &mut Place, members: &Members, product: Product) -> 
     Ok(Deployment { forming: Some(Forming { steps, timeout: JOINING_TIMEOUT }), ..Deployment::from_iter([node]) })
 }
 
-/// Checks that each node knows all others, and takes the cluster for whole: one that does not hands no slots to a stranger, and takes
-/// none.
+/// Checks that each node knows all others, and takes the cluster for whole: a node that does not hands no slots to a stranger, and takes none.
 fn know_each_other(endpoints: &[Endpoint]) -> Result<(), StoreError> {
     for endpoint in endpoints {
         let nodes = census::nodes_of(endpoint, Instant::now() + CONNECT_TIMEOUT)?;
@@ -158,7 +156,7 @@ fn know_each_other(endpoints: &[Endpoint]) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// Checks that, of the nodes that run, each replica has all that its master has, and none is still taken for a master that is one no
+/// Checks, for the nodes that run, that each replica has everything its master has, and that no node is still taken for a master that is one no
 /// longer.
 fn have_caught_up(spec: &Spec, endpoints: &[Endpoint]) -> Result<(), StoreError> {
     let masters = number(spec, "nodes", 3, 3..=16)? as usize;
@@ -171,7 +169,7 @@ fn have_caught_up(spec: &Spec, endpoints: &[Endpoint]) -> Result<(), StoreError>
     replicas_have_caught_up(endpoints)
 }
 
-/// The places of the masters that serve slots, as the node says that knows the latest change.
+/// Returns the places of the masters that serve slots, as stated by the node that knows the latest change.
 fn leaders(_: &Spec, endpoints: &[Endpoint]) -> Result<Vec<usize>, StoreError> {
     let soon = || Instant::now() + CONNECT_TIMEOUT;
     let tables = endpoints.iter().filter_map(|endpoint| census::table_of(endpoint, soon()).ok());
@@ -180,7 +178,7 @@ fn leaders(_: &Spec, endpoints: &[Endpoint]) -> Result<Vec<usize>, StoreError> {
     Ok((0..endpoints.len()).filter(|place| table.find(&endpoints[*place]).is_some_and(|it| table.serves(it))).collect())
 }
 
-/// Returns what a node says of masters and replicas.
+/// Returns a node's account of masters and replicas.
 fn replication(endpoint: &Endpoint) -> Result<String, StoreError> {
     let mut talk = Talk::open_until(Instant::now() + CONNECT_TIMEOUT, endpoint, Resp::new(Login::of(endpoint)))?;
     match ask(&mut talk, b"INFO", &[b"replication"])? {
@@ -189,7 +187,7 @@ fn replication(endpoint: &Endpoint) -> Result<String, StoreError> {
     }
 }
 
-/// Checks that each replica has all that its master has: one that has never caught up takes over from no master that dies.
+/// Checks that each replica has everything its master has: a replica that has never caught up takes over from no master that dies.
 fn replicas_have_caught_up(endpoints: &[Endpoint]) -> Result<(), StoreError> {
     for endpoint in endpoints {
         if replication(endpoint)?.lines().any(|line| line.trim_end() == "master_link_status:down") {
@@ -199,10 +197,10 @@ fn replicas_have_caught_up(endpoints: &[Endpoint]) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// What it takes to run a cluster.
+/// The programs that run a cluster.
 struct Programs {
     server: PathBuf,
-    /// The one that forms clusters, as it comes with the server.
+    /// The program that forms clusters, as it comes with the server.
     client: PathBuf,
 }
 
@@ -223,7 +221,7 @@ impl Programs {
         Ok(Programs { server: program, client })
     }
 
-    /// A command of `redis-cli --cluster`.
+    /// Returns a command of `redis-cli --cluster`.
     fn form(&self, place: &Place, what: &str) -> CommandLine {
         let mut command = CommandLine::new(&self.client).args(["--cluster", what]);
         // Its arguments every user of the machine can read; its environment nobody else can.
@@ -232,7 +230,7 @@ impl Programs {
     }
 }
 
-/// One server of a cluster that knows of no other yet.
+/// Plans one server of a cluster, which knows no other server yet.
 fn node(spec: &Spec, place: &mut Place, programs: &Programs, name: String) -> Result<Node, StoreError> {
     let timeout_ms = number(spec, "node-timeout", 5000, 100..=600_000)?;
     let password = place.secret.reveal().to_owned();
@@ -285,7 +283,7 @@ fn connect(spec: &Spec, endpoints: &[Endpoint]) -> Result<Box<dyn Store>, StoreE
     }))
 }
 
-/// What a node answers to `CLUSTER` and this word.
+/// Returns a node's answer to `CLUSTER` and this word.
 fn text(talk: &mut Talk, endpoint: &Endpoint, word: &[u8], deadline: Instant) -> Result<String, StoreError> {
     match ask_until(talk, deadline, b"CLUSTER", &[word])? {
         CommandReply::Texts(texts) => Ok(texts.concat()),
@@ -298,7 +296,7 @@ fn text(talk: &mut Talk, endpoint: &Endpoint, word: &[u8], deadline: Instant) ->
 struct Cluster {
     /// The nodes that were named, or started, and all others they know of.
     nodes: Vec<Endpoint>,
-    /// The table of who served which slots when the cluster was connected to.
+    /// The table of the masters and their slots when kvtrial connected to the cluster.
     table: SlotTable,
     capabilities: Capabilities,
     opened: SystemTime,
@@ -308,7 +306,7 @@ struct Cluster {
 }
 
 impl Cluster {
-    /// Returns who serves which slots now: a replica may have taken over.
+    /// Returns the table of the masters and their slots now: a replica may have taken over.
     fn now(&self) -> Result<SlotTable, StoreError> {
         census::whole_table(&self.nodes, Instant::now() + TAKEOVER)
     }

@@ -25,7 +25,7 @@ const INSTALL: &str = "build Tokyo Tyrant 1.1.41 from its source (no Debian pack
 
 const DURABILITIES: &[Durability] = &[Durability::None];
 
-/// Buckets of a new file, as for the store `tokyocabinet`.
+/// The buckets of a new file, as for the store `tokyocabinet`.
 const BUCKETS: &str = "1000000";
 
 const OPTIONS: &[OptionInfo] = &[
@@ -118,7 +118,7 @@ fn plan(spec: &Spec, place: &mut Place, transport: Transport) -> Result<Deployme
     Ok(ServerPlan { log: Some(log), ..ServerPlan::new(run, endpoint) }.into())
 }
 
-/// The value of an option that is a number of at least 1.
+/// Returns an option that is a number of at least 1.
 fn number(spec: &Spec, option: &str, default: &str) -> Result<String, StoreError> {
     let value = spec.options.get(option).map_or(default, String::as_str);
     match value.parse::<u32>() {
@@ -147,7 +147,7 @@ fn connect(spec: &Spec, nodes: &[Endpoint]) -> Result<Box<dyn Store>, StoreError
     Ok(Box::new(Server { endpoint: endpoint.clone(), endian, connections: Connections::of(spec)? }))
 }
 
-/// Returns what the server reports, by name.
+/// Returns the server's statistics, by name.
 fn ask(endpoint: &Endpoint) -> Result<BTreeMap<String, String>, StoreError> {
     let mut talk = wire::Talk::open(endpoint, Tyrant::new(Endian::Little))?;
     let text = talk.ask(&STATISTICS_REQUEST, statistics)?;

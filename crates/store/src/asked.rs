@@ -1,4 +1,4 @@
-//! What a server of the user's has, found by asking it.
+//! The operations that a server of the user's has, found by asking it.
 //!
 //! An adapter declares what servers of its kind can do. One behind a URL may be an older one, a relative, or something else that
 //! speaks the protocol. So every operation declared is tried on it once, on keys of its own that are deleted again: what the server
@@ -13,13 +13,13 @@ use crate::{Capabilities, OperationKind, OperationSet, Store, StoreError};
 use questions::{Counters, Questions, Reach};
 use std::collections::BTreeMap;
 
-/// What all keys tried begin with.
+/// The beginning of all keys that are tried.
 pub const KEY_PREFIX: &str = "kvtrial-asks:";
 
 /// Asks a server of the user's for every operation its adapter declares.
 ///
 /// # Errors
-/// When it does not answer at all, or has no get, put and delete: without them it is no store.
+/// The server does not answer at all, or lacks get, put or delete: without them it is no store.
 pub fn asked(store: Box<dyn Store>, name: &str) -> Result<Box<dyn Store>, StoreError> {
     let declared = store.capabilities().clone();
     let mut questions = Questions::new(&*store);
@@ -66,7 +66,7 @@ pub fn asked(store: Box<dyn Store>, name: &str) -> Result<Box<dyn Store>, StoreE
     Ok(Box::new(Asked { store, capabilities, lacks, wrong }))
 }
 
-/// Operations none of which is of use without the others.
+/// Returns the operations that are of use only together.
 fn together(kind: OperationKind) -> Vec<OperationKind> {
     const TOGETHER: [[OperationKind; 2]; 3] = [
         [OperationKind::GetVersioned, OperationKind::CompareAndSet],

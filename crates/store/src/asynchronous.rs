@@ -1,7 +1,7 @@
-//! The bridge for tokio drivers: one current-thread runtime per thread, one long-lived future a slot.
+//! The bridge for tokio drivers: one current-thread runtime per thread, one long-lived future per slot.
 //!
-//! An adapter implements [`AsyncClient`]: one handle a slot, one `async fn` for an operation. The handles of a client may share
-//! one connection where the driver pipelines (`Rc` inside), or have one each where the protocol does not.
+//! An adapter implements [`AsyncClient`]: one handle per slot, one `async fn` for an operation. The handles of a client may share one connection
+//! where the driver pipelines (`Rc` inside), or have one each where the protocol does not.
 //!
 //! ```
 //! use kvtrial_store::asynchronous::{BufferedReply, Async, AsyncClient, ReplyBuffer};
@@ -23,8 +23,8 @@
 //! assert!(session.is_ok());
 //! ```
 //!
-//! What the bridge costs an operation: one copy of its bytes into the slot's own buffer and one copy of the answer out of the
-//! driver; no box, no spawned task, no allocation once the buffers are warm.
+//! The cost of the bridge per operation: one copy of its bytes into the slot's own buffer and one copy of the answer out of the driver; no box, no
+//! spawned task, no allocation once the buffers are warm.
 //!
 //! Two properties of tokio shape it. Many futures polled inside one `block_on` exhaust the cooperative budget, so the loop runs
 //! `unconstrained`; and wakers deferred by `yield_now` are forgotten when `block_on` returns, so the whole worker loop must run
@@ -50,28 +50,28 @@ use timer::Timer;
 use tokio::runtime::Runtime;
 use wake::Woken;
 
-/// Polls with replies in a row after which the driver's sockets get a turn before anything else.
+/// The number of polls with replies in a row after which the driver's sockets get a turn before anything else.
 const POLLS_WITHOUT_TURN: u32 = 64;
 
 /// One slot's handle on a driver. It lives in the session's own thread; nothing needs to be `Send`.
 #[allow(async_fn_in_trait)] // a session never leaves its thread
 pub trait AsyncClient: 'static {
-    /// Carries out one operation. What is read goes into `out`, which also makes the answer: `out.value(..)`, `out.refused(..)`.
+    /// Carries out one operation. Values that are read go into `out`, which also makes the answer: `out.value(..)`, `out.refused(..)`.
     ///
     /// A connection that broke is answered as [`ReplyBuffer::connection_lost`] and opened again by a later call.
     async fn execute(&mut self, operation: &Operation<'_>, out: &mut ReplyBuffer) -> BufferedReply;
 
-    /// The operation under way was dropped, because it had had its time: what its connection says next is nobody's. The next one goes over
-    /// another connection, to another node where there is one. Nothing is to be done where the driver tells replies apart itself.
+    /// Drops the operation under way, because its time is over: the connection's next reply belongs to nobody. The next operation goes over another
+    /// connection, to another node where there is one. A driver that matches replies itself has nothing to do here.
     fn give_up(&mut self) {}
 
-    /// See [`Session::believe`]: for drivers that let the size of an answer be bounded.
+    /// Bounds replies, see [`Session::believe`]: for drivers that let the size of an answer be bounded.
     fn believe(&mut self, largest_reply_bytes: u64) {
         let _ = largest_reply_bytes;
     }
 }
 
-/// A request on its way to a slot's future, and its answer on the way back: one allocation a slot, moved to and fro.
+/// A request on its way to a slot's future, and its answer on the way back: one allocation per slot, moved to and fro.
 struct Exchange {
     request: OwnedOperation,
     reply: ReplyBuffer,
@@ -98,7 +98,7 @@ struct Seat<F> {
 }
 
 impl<F: Future<Output = ()>> Seat<F> {
-    /// Polls the future; whether an answer came out of it.
+    /// Polls the future, and returns whether an answer came out of it.
     fn advance(&mut self) -> bool {
         // The future never ends: it loops over its inbox.
         let _ = self.future.as_mut().poll(&mut Context::from_waker(&self.waker));
@@ -123,7 +123,7 @@ pub struct Async<F> {
 }
 
 impl Async<()> {
-    /// Takes the runtime of the thread and opens one handle a slot of the plan, in the order of slots.
+    /// Takes the runtime of the thread and opens one handle per slot of the plan, in the order of slots.
     ///
     /// # Errors
     /// The first error of `open`, or when the system gives no runtime.
@@ -155,7 +155,7 @@ impl Async<()> {
     }
 }
 
-/// A slot's life: take a request, carry it out, hand back the answer.
+/// Serves a slot: takes a request, carries it out, hands back the answer.
 async fn serve<A: AsyncClient>(mut client: A, desk: Rc<Desk>) {
     loop {
         // No waker is kept: `submit` fills the inbox and polls at once.

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 /// A store's program, kept in the user's cache.
 #[derive(Clone, Copy, Debug)]
 pub struct Bundle {
-    /// The store it is the program of.
+    /// The store that the program belongs to.
     pub store: &'static str,
     /// The name of the product.
     pub product: &'static str,
@@ -23,7 +23,7 @@ pub struct Bundle {
 /// The parts of a program, and the tool that gets them.
 #[derive(Clone, Copy, Debug)]
 pub enum MadeOf {
-    /// Files of a Maven repository, which kvtrial gets and checks. A line for each: its path there, its size in bytes, its sha256 in
+    /// Files of a Maven repository, which kvtrial gets and checks. There is a line for each file: its path there, its size in bytes, its sha256 in
     /// hexadecimal digits.
     Maven(&'static str),
     /// Packages of npm, which `npm` gets and checks.
@@ -39,7 +39,7 @@ pub enum MadeOf {
     Go {
         /// `go.mod`: each module with its version.
         modules: &'static str,
-        /// `go.sum`: its sums.
+        /// `go.sum`: the sums of the modules.
         sums: &'static str,
         /// The package that is the program.
         package: &'static str,
@@ -67,7 +67,7 @@ impl BundleFile {
 }
 
 impl Bundle {
-    /// Returns whether it is a Java program.
+    /// Returns whether the bundle is a Java program.
     pub fn is_java(&self) -> bool {
         matches!(self.made_of, MadeOf::Maven(_))
     }
@@ -81,7 +81,7 @@ impl Bundle {
         })
     }
 
-    /// Returns how many files of Maven, packages of npm or modules of Go it is made of.
+    /// Returns how many files of Maven, packages of npm or modules of Go the bundle is made of.
     pub fn parts(&self) -> usize {
         match self.made_of {
             MadeOf::Maven(list) => list.lines().count(),
@@ -95,8 +95,8 @@ impl Bundle {
         self.files().map(|file| file.bytes).sum()
     }
 
-    /// Returns where it is kept once it is fetched: `kvtrial/stores/NAME-VERSION` of the user's cache. `None`: neither `XDG_CACHE_HOME`
-    /// nor `HOME` is set.
+    /// Returns where the bundle is kept once it is fetched: `kvtrial/stores/NAME-VERSION` of the user's cache. `None`: neither `XDG_CACHE_HOME` nor
+    /// `HOME` is set.
     pub fn directory(&self) -> Option<PathBuf> {
         Some(cache()?.join("kvtrial/stores").join(format!("{}-{}", self.store, self.version)))
     }
@@ -116,7 +116,7 @@ impl Bundle {
         self.directory().filter(|directory| self.is_whole(directory))
     }
 
-    /// Returns whether all its files are in a directory, by their sizes, or its program.
+    /// Returns whether a directory holds the whole bundle: all its files, by their sizes, or its program.
     pub fn is_whole(&self, directory: &Path) -> bool {
         let size = |file: &BundleFile| directory.join(file.name()).metadata().map(|found| found.len());
         match self.made_of {

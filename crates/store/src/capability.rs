@@ -28,18 +28,18 @@ pub enum Overflow {
 /// The worth of a delete's answer when several clients delete one key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Deletes {
-    /// Exactly one of them hears that the key was there.
+    /// Exactly one client hears that the key was there.
     OneIsTold,
-    /// The store does not say, so the adapter looks first: several may hear so.
+    /// The store does not say whether there was a key, so the adapter looks first: several clients may hear that the key was there.
     AfterALook,
 }
 
 /// The range of a native counter, as far as an `i64` can show it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Counter {
-    /// Smallest value.
+    /// The smallest value.
     pub min: i64,
-    /// Largest value (`i64::MAX` also for unsigned 64-bit counters, whose upper half no reply can show).
+    /// The largest value (`i64::MAX` also for unsigned 64-bit counters, whose upper half no reply can show).
     pub max: i64,
     /// The behaviour beyond `max`.
     pub overflow: Overflow,
@@ -50,7 +50,7 @@ pub struct Counter {
 pub enum LevelKnown {
     /// The level was set, is read from the store, or is the only one such a store has.
     Known,
-    /// The store does not say it: the level is what the user says, or the usual one.
+    /// The store does not report the level: the level is the one that the user states, or the usual one.
     Unknown,
 }
 
@@ -67,14 +67,14 @@ impl LevelKnown {
 /// The operations a store does natively, and its limits.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Capabilities {
-    /// Operations the store has itself. A job emulates what is missing and says so.
+    /// The operations the store has itself. A job emulates missing operations and says so.
     pub native: OperationSet,
-    /// Shortest key.
+    /// The shortest key.
     pub min_key_bytes: usize,
-    /// Longest key.
+    /// The longest key.
     pub max_key_bytes: usize,
-    /// Longest value the store declares (or the largest kvtrial will ever send it). One byte more must be refused cleanly,
-    /// unless `value_limit_is_hard` is false.
+    /// The longest value the store declares (or the largest kvtrial will ever send it). One byte more must be refused cleanly, unless
+    /// `value_limit_is_hard` is false.
     pub max_value_bytes: usize,
     /// Whether the store itself refuses a value one byte longer; false where the limit is only ours.
     pub value_limit_is_hard: bool,
@@ -82,16 +82,15 @@ pub struct Capabilities {
     pub keeps: Keeps,
     /// The worth of the answer to a delete.
     pub deletes: Deletes,
-    /// The range of its counters; `None` without native increments.
+    /// The range of the store's counters; `None` without native increments.
     pub counter: Option<Counter>,
     /// The durability level in effect.
     pub durability: Durability,
     /// Whether the level is known.
     pub level: LevelKnown,
-    /// Whether the store can be told to rewrite its files without what was deleted or replaced
-    /// ([`Store::compact`](crate::Store::compact)).
+    /// Whether the store can rewrite its files without deleted or replaced values, when asked ([`Store::compact`](crate::Store::compact)).
     pub compaction: Support,
-    /// Whether the store can be told to bring its log into its files ([`Store::checkpoint`](crate::Store::checkpoint)).
+    /// Whether the store can bring its log into its files, when asked ([`Store::checkpoint`](crate::Store::checkpoint)).
     pub checkpoint: Support,
     /// Whether the store counts and sums over JSON documents itself ([`Store::reduce`](crate::Store::reduce)).
     pub reduction: Support,
@@ -101,7 +100,7 @@ pub struct Capabilities {
 }
 
 impl Capabilities {
-    /// Get, put and delete of any bytes up to 1 GiB, kept, no counters, nothing durable.
+    /// The capabilities of a store with get, put and delete of any bytes up to 1 GiB, kept, no counters, nothing durable.
     pub const BASIC: Capabilities = Capabilities {
         native: OperationSet::BASIC,
         min_key_bytes: 0,

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-/// How often a client that waits looks whether it is to go on.
+/// The pause between two looks whether a waiting client is to stop.
 const LOOK: Duration = Duration::from_millis(50);
 
 /// A connection (or library handle), used one call at a time.
@@ -34,17 +34,17 @@ impl BlockingClient {
     /// Opens a session of one client with up to `pipeline` operations in flight (at least 1), each of which may take `timeout`. Replies
     /// hold at most as many bytes of keys and values as the store's longest value has.
     ///
-    /// # Errors
+    /// The store cannot be reached or refuses.
     /// When the store cannot be reached or refuses.
     pub fn open(store: &dyn Store, pipeline: u32, timeout: Duration) -> Result<BlockingClient, StoreError> {
         let longest = store.capabilities().max_value_bytes as u64;
         BlockingClient::believing(longest, store, pipeline, timeout)
     }
 
-    /// Returns the same where replies hold at most this many bytes of keys and values.
+    /// Opens the same session where replies hold at most this many bytes of keys and values.
     ///
     /// # Errors
-    /// When the store cannot be reached or refuses.
+    /// The store cannot be reached or refuses.
     pub fn believing(
         largest_reply_bytes: u64,
         store: &dyn Store,
@@ -56,26 +56,25 @@ impl BlockingClient {
         Ok(BlockingClient { session, pipeline, timeout, stop: None, state: State::Idle })
     }
 
-    /// Returns the same, but it stops waiting once this flag is set: an operation without a reply then returns as if its time were over.
+    /// Returns the same client, which stops waiting once this flag is set: an operation without a reply then returns as if its time were over.
     pub fn until(self, stop: Option<Arc<AtomicBool>>) -> BlockingClient {
         BlockingClient { stop, ..self }
     }
 
-    /// Carries out one operation. Its failure is an [`OwnedReply::Failed`]; after [`OwnedFailure::Deadline`] the client is
-    /// beyond use.
+    /// Carries out one operation. A failed operation returns an [`OwnedReply::Failed`]; after [`OwnedFailure::Deadline`] the client is beyond use.
     ///
     /// # Errors
-    /// When the session is beyond use.
+    /// The session is beyond use.
     pub fn execute(&mut self, operation: &Operation<'_>) -> Result<OwnedReply, StoreError> {
         let mut replies = self.pipelined(std::slice::from_ref(operation))?;
         replies.pop().ok_or_else(|| StoreError::Session("an operation came back without a reply".into()))
     }
 
-    /// Carries out all operations, as many in flight as the pipeline allows; the replies are in the order of the operations.
-    /// When one has no reply in time, it and all others still without one come back as [`OwnedFailure::Deadline`].
+    /// Carries out all operations, as many in flight as the pipeline allows; the replies are in the order of the operations. When an operation has no
+    /// reply in time, it and all others still without a reply come back as [`OwnedFailure::Deadline`].
     ///
     /// # Errors
-    /// When the session is beyond use.
+    /// The session is beyond use.
     pub fn pipelined(&mut self, operations: &[Operation<'_>]) -> Result<Vec<OwnedReply>, StoreError> {
         if let State::Abandoned = self.state {
             return Err(StoreError::Session("an earlier operation had no reply; open a new session".into()));

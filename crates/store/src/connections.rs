@@ -20,25 +20,25 @@ use crate::{OptionInfo, SessionPlan, StoreError};
 use std::num::NonZeroU32;
 use study::Spec;
 
-/// The option, of stores whose protocol can have requests of several clients on one connection.
+/// The option of stores whose protocol allows requests of several clients on one connection.
 pub const CONNECTIONS: OptionInfo = OptionInfo::text(
     "connections",
     "client: one per client; or how many all clients of a thread share per node, 1 to 256 [client]",
 );
 
-/// The value that asks for one per client.
+/// The value that asks for one connection per client.
 const CLIENT: &str = "client";
 
-/// Most connections that the clients of a thread share.
+/// The most connections that the clients of a thread share.
 const MOST: u32 = 256;
 
 /// The way in which clients share connections.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Connections {
-    /// Each client has its own, to each node.
+    /// A connection of its own for each client, to each node.
     #[default]
     PerClient,
-    /// All clients of a thread share this many, per node.
+    /// This many connections per node for all clients of a thread.
     Shared(NonZeroU32),
 }
 
@@ -46,7 +46,7 @@ impl Connections {
     /// Returns the connections that a spec asks for.
     ///
     /// # Errors
-    /// Names the option and what is possible.
+    /// Names the option and the possible values.
     pub fn of(spec: &Spec) -> Result<Connections, StoreError> {
         let read = |value: &String| Connections::read(value);
         let connections = spec.options.get(CONNECTIONS.name).map_or(Ok(Connections::PerClient), read);
@@ -56,7 +56,7 @@ impl Connections {
     /// Reads a value of the option.
     ///
     /// # Errors
-    /// Names the option and what is possible.
+    /// Names the option and the possible values.
     pub(crate) fn read(value: &str) -> Result<Connections, String> {
         if value == CLIENT {
             return Ok(Connections::PerClient);
@@ -78,7 +78,7 @@ impl Connections {
     }
 }
 
-/// The connections of a session to one node, and whose slots each of them serves.
+/// The connections of a session to one node, and the slots that each of them serves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Wiring {
     plan: SessionPlan,
@@ -99,7 +99,7 @@ impl From<SessionPlan> for Wiring {
 }
 
 impl Wiring {
-    /// Returns how many there are: never more than clients.
+    /// Returns the number of connections: never more than clients.
     pub fn count(self) -> u32 {
         match self.connections {
             Connections::PerClient => self.plan.clients,

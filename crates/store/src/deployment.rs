@@ -17,17 +17,17 @@ pub struct Deployment {
     pub caught_up: Option<CaughtUp>,
     /// The question which nodes lead; `None`: none does, or the nodes do not report it.
     pub leaders: Option<Leaders>,
-    /// On how many of the nodes each pair is once all is well.
+    /// The number of nodes that hold each pair once all is well.
     pub copies: u32,
 }
 
 /// Plans one more node for a deployment that serves, with a forming that makes it one of them and gives it its share of the keys.
 pub type Joining = fn(&Spec, &mut Place, &Members) -> Result<Deployment, StoreError>;
 
-/// Asks the nodes that run whether each of them has all that it is to have; the error says what is still missing.
+/// Asks the nodes that run whether each of them has everything it should have; the error says what is still missing.
 pub type CaughtUp = fn(&Spec, &[Endpoint]) -> Result<(), StoreError>;
 
-/// Asks the nodes that run which of them lead, that is, take writes: their places among those asked. The error says why it is not known
+/// Asks the nodes that run which of them lead, that is, take writes. Returns their places among the nodes asked. The error says why that is not known
 /// just now.
 pub type Leaders = fn(&Spec, &[Endpoint]) -> Result<Vec<usize>, StoreError>;
 
@@ -46,9 +46,9 @@ pub struct Node {
     /// The name of the node, and of its directory below the private one (see [`Place::node`](crate::Place::node)); empty for the only
     /// node, which has the private directory to itself.
     pub name: String,
-    /// Whom it serves.
+    /// The clients or nodes that the node serves.
     pub role: Role,
-    /// Nodes of a step start together; those of the next when all of this one are ready.
+    /// The step of the start: nodes of a step start together; the nodes of the next step when all of this one are ready.
     pub step: u32,
     /// The sign that the node is ready.
     pub ready: Ready,
@@ -79,7 +79,7 @@ pub struct Forming {
 pub enum FormingStep {
     /// A command, run to its end.
     Run(CommandLine),
-    /// Waits until this is so, asked of all nodes that run and serve clients; the error says what is still missing.
+    /// A wait until this is so, asked of all nodes that run and serve clients; the error says what is still missing.
     Until(fn(&[Endpoint]) -> Result<(), StoreError>),
 }
 
@@ -90,14 +90,14 @@ impl From<CommandLine> for FormingStep {
 }
 
 impl Node {
-    /// Makes a node for clients, started with the first, ready when the adapter can connect to it.
+    /// Makes a node for clients, which starts with the first nodes, and is ready when the adapter can connect to it.
     pub fn new(name: impl Into<String>, plan: ServerPlan) -> Node {
         Node { name: name.into(), role: Role::Clients, step: 0, ready: Ready::Connects, plan }
     }
 }
 
 impl Deployment {
-    /// Makes the same, with each pair on that many nodes, as far as there are that many.
+    /// Makes the same deployment, with each pair on that number of nodes, as far as there are enough.
     pub fn with_copies(self, copies: u32) -> Deployment {
         let nodes = u32::try_from(self.nodes.len()).unwrap_or(u32::MAX);
         Deployment { copies: copies.min(nodes), ..self }
@@ -128,7 +128,7 @@ impl FromIterator<Node> for Deployment {
 /// Returns the endpoint of a store that is one server.
 ///
 /// # Errors
-/// It was given none, or several.
+/// There is none, or there are several.
 pub fn only(endpoints: &[Endpoint]) -> Result<&Endpoint, StoreError> {
     match endpoints {
         [endpoint] => Ok(endpoint),

@@ -1,4 +1,4 @@
-//! Where a running server is reached.
+//! The address of a running server, and the login.
 
 use crate::StoreError;
 use crate::tls::Trust;
@@ -12,13 +12,13 @@ use study::{Address, Authority, Secret};
 pub struct Endpoint {
     /// The address on which the server listens; the port is always known.
     pub address: Address,
-    /// User name.
+    /// The user name.
     pub user: Option<String>,
-    /// Password.
+    /// The password.
     pub password: Option<Secret>,
-    /// Database name or number.
+    /// The database's name or number.
     pub database: Option<String>,
-    /// Whose certificates are believed, where it is reached over TLS.
+    /// The authorities whose certificates are believed, where the server is reached over TLS.
     pub tls: Option<Trust>,
 }
 
@@ -33,7 +33,7 @@ impl Endpoint {
         Endpoint::at(Address::Unix(path.into()))
     }
 
-    /// Makes the same, reached with a login.
+    /// Makes the same endpoint, reached with a login.
     pub fn with_login(self, user: impl Into<String>, password: Secret) -> Endpoint {
         Endpoint { user: Some(user.into()), password: Some(password), ..self }
     }
@@ -42,7 +42,7 @@ impl Endpoint {
         Endpoint { address, user: None, password: None, database: None, tls: None }
     }
 
-    /// Makes the user's servers, in the order of their addresses, with the store's usual port filled in. All have the same login.
+    /// Makes the endpoints of the user's servers, in the order of their addresses, with the store's usual port filled in. All have the same login.
     pub fn of(authority: &Authority, usual_port: u16) -> Vec<Endpoint> {
         let located = |address: &Address| match address {
             Address::Tcp { host, port } => Address::Tcp { host: host.clone(), port: Some(port.unwrap_or(usual_port)) },
@@ -66,7 +66,7 @@ impl Endpoint {
     /// Returns this endpoint, for a store that has no databases.
     ///
     /// # Errors
-    /// One is named.
+    /// The endpoint names a database.
     pub fn without_database(&self) -> Result<&Endpoint, StoreError> {
         match &self.database {
             Some(name) => Err(StoreError::Session(format!("it has no databases; leave '/{name}' out of the address"))),
@@ -74,7 +74,7 @@ impl Endpoint {
         }
     }
 
-    /// Returns host and port of a TCP endpoint.
+    /// Returns the host and port of a TCP endpoint.
     pub fn tcp(&self) -> Option<(&str, u16)> {
         match &self.address {
             Address::Tcp { host, port: Some(port) } => Some((host, *port)),

@@ -1,4 +1,4 @@
-//! What can go wrong around a store, with the remedy.
+//! The errors around a store, with the remedy.
 
 use std::path::PathBuf;
 use study::{remedy_of_greeting, remedy_of_limit, remedy_of_opening, visible};
@@ -9,9 +9,9 @@ pub enum StoreError {
     /// The server program or library is not on this machine.
     #[error("{store}: {what} not found; install it with: {install}")]
     NotFound {
-        /// Name of the store.
+        /// The name of the store.
         store: String,
-        /// Program or library looked for.
+        /// The program or library looked for.
         what: String,
         /// The line that installs it.
         install: String,
@@ -19,15 +19,15 @@ pub enum StoreError {
     /// The adapter's driver is not in this build.
     #[error("{store} is not in this build; build with: cargo build --release --features {feature}")]
     NotBuilt {
-        /// Name of the store.
+        /// The name of the store.
         store: String,
-        /// Cargo feature that adds it.
+        /// The cargo feature that adds the driver.
         feature: &'static str,
     },
     /// The server was started but did not get ready, or ended.
     #[error("{store} did not start: {problem}")]
     NotStarted {
-        /// Name of the store.
+        /// The name of the store.
         store: String,
         /// The problem, with the end of the server's log.
         problem: String,
@@ -35,7 +35,7 @@ pub enum StoreError {
     /// Opening a directory or connecting failed.
     #[error("{what}: {problem}")]
     Open {
-        /// Path or endpoint.
+        /// The path or endpoint.
         what: String,
         /// The problem.
         problem: String,
@@ -43,18 +43,18 @@ pub enum StoreError {
     /// An option, a durability level or a target this store does not have.
     #[error("{store}: {problem}")]
     Unsupported {
-        /// Name of the store.
+        /// The name of the store.
         store: String,
-        /// The feature that is not supported, and those that are.
+        /// The unsupported feature, and the supported ones.
         problem: String,
     },
     /// The session is beyond use.
     #[error("{0}")]
     Session(String),
-    /// Follows from an earlier failure, for which the store was blamed then.
+    /// A consequence of an earlier failure, for which the store was blamed then.
     #[error("{0}")]
     Consequence(String),
-    /// File system trouble.
+    /// Trouble of the file system.
     #[error("{path}: {problem}", path = path.display(), problem = advised(&source.to_string()))]
     Io {
         /// The path that was touched.
@@ -70,12 +70,12 @@ impl StoreError {
         StoreError::asking(what, advised_at_greeting(&problem.to_string()))
     }
 
-    /// Returns an error of what was asked of a server that is connected.
+    /// Returns the error of a question to a server that is connected.
     pub(crate) fn asking(what: impl ToString, problem: String) -> StoreError {
         StoreError::Open { what: visible(&what.to_string()).into_owned(), problem: advised(&visible(&problem)) }
     }
 
-    /// Returns a server that did not start: what happened, with the end of its log.
+    /// Returns the error of a server that did not start: the problem, with the end of its log.
     pub fn not_started(store: &str, problem: String) -> StoreError {
         StoreError::NotStarted { store: store.into(), problem: followed(&problem, remedy_of_limit(&problem)) }
     }
@@ -92,11 +92,11 @@ pub enum Trouble {
     ConnectionLost,
     /// No answer came in time.
     Deadline,
-    /// Something it rests on failed before, and that was said.
+    /// An earlier failure of something the request rests on; that failure was reported.
     SaidBefore,
 }
 
-/// Words of the system and of drivers, by what they say of a request.
+/// The words of the system and of drivers, by the fate that they mean for a request.
 const TROUBLES: [(&[&str], Trouble); 3] = [
     (
         &["onnection refused", "No route to host", "connection timed out", "failed to lookup address"],
@@ -135,7 +135,7 @@ pub fn advised(words: &str) -> String {
     followed(words, remedy_of_opening(words))
 }
 
-/// Returns the same of the answer to the first words that were said to a server, unless [`advised`] says more.
+/// Returns the same for a refusal of the first words that were said to a server, unless [`advised`] says more.
 pub(crate) fn advised_at_greeting(words: &str) -> String {
     match remedy_of_opening(words) {
         Some(_) => words.to_owned(),
@@ -143,7 +143,7 @@ pub(crate) fn advised_at_greeting(words: &str) -> String {
     }
 }
 
-/// A sentence, and the remedy as the next one.
+/// Returns a sentence, with the remedy as the next one.
 fn followed(words: &str, remedy: Option<&str>) -> String {
     match remedy {
         Some(remedy) if words.contains(&begun(remedy)) => words.to_owned(),
@@ -153,7 +153,7 @@ fn followed(words: &str, remedy: Option<&str>) -> String {
     }
 }
 
-/// Words as the begin of a sentence.
+/// Returns words as the beginning of a sentence.
 fn begun(words: &str) -> String {
     let mut letters = words.chars();
     letters.next().map(|first| first.to_uppercase().chain(letters).collect()).unwrap_or_default()

@@ -1,7 +1,7 @@
 //! The bridge for synchronous stores: the reply is there at submit.
 //!
-//! An adapter implements [`SyncStore`]: one handle a client, a plain function an operation. Operations it does not list in its
-//! capabilities are never asked of it.
+//! An adapter implements [`SyncStore`]: one handle per client, one plain function per operation. Operations it does not list in its capabilities are
+//! never asked of it.
 
 pub use crate::session::Heed;
 use crate::{Operation, OperationKind, Reply, Session, SessionPlan, Sink, Slot, StoreError, Until};
@@ -12,14 +12,14 @@ pub trait SyncStore {
     /// Carries out one operation. The reply may borrow from buffers of the handle.
     fn execute(&mut self, operation: &Operation<'_>) -> Reply<'_>;
 
-    /// An operation of this kind on this key will follow soon: a store in memory may fetch it meanwhile.
-    /// [`rest`](SyncStore::rest) follows before the thread does anything else, so what is locked may stay so.
+    /// Prepares for an operation of this kind on this key, which will follow soon: a store in memory may fetch the key meanwhile.
+    /// [`rest`](SyncStore::rest) follows before the thread does anything else, so locks may be held until then.
     fn expect(&mut self, kind: OperationKind, key: &[u8]) -> Heed {
         let _ = (kind, key);
         Heed::Ignored
     }
 
-    /// The turn is over: lets go of what was kept since a key was expected.
+    /// Ends the turn: releases everything kept since a key was expected.
     fn rest(&mut self) {}
 }
 
@@ -30,7 +30,7 @@ pub struct Immediate<S> {
 }
 
 impl<S: SyncStore + 'static> Immediate<S> {
-    /// Opens one handle a client of the plan.
+    /// Opens one handle per client of the plan.
     ///
     /// # Errors
     /// The first error of `open`.

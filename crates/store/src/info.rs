@@ -1,4 +1,4 @@
-//! What an adapter says of itself before anything is opened.
+//! The facts that an adapter states before anything is opened.
 
 use crate::tls::{CA, TLS};
 use crate::{
@@ -11,7 +11,7 @@ use study::{BudgetLayer, Class, Durability, Spec, Target, Transport};
 /// The cargo feature an adapter needs for its driver. The macro `driver!` of the crate `stores` makes it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Driver {
-    /// Name of the feature.
+    /// The name of the feature.
     pub feature: &'static str,
     /// Whether the driver is in this build.
     pub built: bool,
@@ -34,7 +34,7 @@ pub type OpenEmbedded = fn(&Spec, &Path) -> Result<Box<dyn Store>, StoreError>;
 /// Plans a private deployment.
 pub type PlanDeployment = fn(&Spec, &mut Place) -> Result<Deployment, StoreError>;
 
-/// Connects to the servers at these endpoints: those of a deployment that serve clients, or the one of the user's.
+/// Connects to the servers at these endpoints: the servers of a deployment that serve clients, or the user's.
 pub type Connect = fn(&Spec, &[Endpoint]) -> Result<Box<dyn Store>, StoreError>;
 
 /// The way in which a store is opened.
@@ -42,57 +42,58 @@ pub type Connect = fn(&Spec, &[Endpoint]) -> Result<Box<dyn Store>, StoreError>;
 pub enum Opener {
     /// A library in this process.
     Embedded(OpenEmbedded),
-    /// A server or several: planned for a private place and started by the host, or the user's own; then connected to.
+    /// One server or several, planned for a private place and started by the host, or the user's own; then connected to.
     Server {
         /// The plan of a private server.
         plan: PlanDeployment,
-        /// Connects; also used to find out whether what was just started is ready, so it must fail fast and cheaply.
+        /// The function that connects. It is also used to find out whether a server that was just started is ready, so it must fail fast and cheaply.
         connect: Connect,
         /// The store's usual port.
         usual_port: u16,
     },
 }
 
-/// What a store that is part of this program says of its installation.
+/// The installation of a store that is part of this program.
 pub const BUILT_IN: &str = "built in";
 
 /// A store as `kvtrial stores` lists it.
 #[derive(Clone, Copy)]
 pub struct StoreInfo {
-    /// Name in specs.
+    /// The name in specs.
     pub name: &'static str,
-    /// The name it shares with the stores that differ from it in transport only: `redis` of `redis-unix`. `--vary FAMILY.OPTION` means all of them.
+    /// The name that the store shares with the stores that differ from it in transport only: `redis` of `redis-unix`. `--vary FAMILY.OPTION` means
+    /// all of them.
     pub family: &'static str,
-    /// The transport to a private store; `None` in this process.
+    /// The transport to a private store; `None`: the store is in this process.
     pub transport: Option<Transport>,
-    /// The cargo feature of its driver; `None` when it is in every build.
+    /// The cargo feature of the driver; `None` when the driver is in every build.
     pub driver: Option<Driver>,
-    /// Comparison class.
+    /// The comparison class.
     pub class: Class,
     /// A word for the kind of store, 7 letters at most: `SQL`, `LSM`, `cache`.
     pub kind: &'static str,
     /// A line on what the store is.
     pub summary: &'static str,
-    /// Levels it has, its default first.
+    /// The levels that the store has, its default first.
     pub durabilities: &'static [Durability],
-    /// Options its spec may carry.
+    /// The options that the store's spec may carry.
     pub options: &'static [OptionInfo],
     /// The line that installs the store; `built in` when there is nothing to install.
     pub install: &'static str,
-    /// Licence of what is measured.
+    /// The licence of the measured program.
     pub licence: &'static str,
-    /// Returns what a store of this spec does natively, and its limits, before it is opened: for a private server or an embedded store
-    /// exactly what it will have once open, for the user's server what one like it usually has. The level of durability is filled in by
-    /// `layers::declared`.
+    /// The function that returns the native operations and the limits of a store with this spec, before the store is opened. For a private server or
+    /// an embedded store they are exactly those that the open store has; for the user's server, those that such a server usually has.
+    /// `layers::declared` fills in the level of durability.
     pub declares: fn(&Spec) -> Capabilities,
-    /// Looks for it on this machine; starts no server, touches no data. Asked by [`StoreInfo::probe`], and only when the driver is in
-    /// the build.
+    /// The function that looks for the store on this machine; it starts no server and touches no data. [`StoreInfo::probe`] calls it, and only when
+    /// the driver is in the build.
     pub probe: fn() -> Availability,
     /// The way in which the store is opened.
     pub opener: Opener,
 }
 
-/// What servers and engines call the settings kvtrial derives from `durability=`.
+/// The names that servers and engines give the settings that kvtrial derives from `durability=`.
 const SAFETY_SETTINGS: [&str; 14] = [
     "appendonly",
     "appendfsync",
@@ -111,7 +112,7 @@ const SAFETY_SETTINGS: [&str; 14] = [
 ];
 
 impl StoreInfo {
-    /// Returns whether it can be had on this machine.
+    /// Returns whether the store can be had on this machine.
     pub fn probe(&self) -> Availability {
         match self.driver {
             Some(Driver { feature, built: false }) => Availability::NotBuilt(feature),
@@ -119,7 +120,7 @@ impl StoreInfo {
         }
     }
 
-    /// Returns how a store of this spec is reached on this machine; `None` in this process, and when the server is elsewhere.
+    /// Returns the transport to a store of this spec on this machine; `None`: the store is in this process, or the server is elsewhere.
     pub fn transport(&self, spec: &Spec) -> Option<Transport> {
         spec.transport(self.transport)
     }
@@ -127,7 +128,7 @@ impl StoreInfo {
     /// Checks that the store's driver is in this build.
     ///
     /// # Errors
-    /// Names the feature that adds it.
+    /// Names the feature that adds the driver.
     pub fn built(&self) -> Result<(), StoreError> {
         match self.driver {
             Some(Driver { feature, built: false }) => Err(StoreError::NotBuilt { store: self.name.into(), feature }),
@@ -142,10 +143,10 @@ impl StoreInfo {
         asked.filter_map(|(option, value)| option.not_in_effect(value, config)).collect()
     }
 
-    /// Returns the level a spec asks for, or the default.
+    /// Returns the level that a spec asks for, or the default.
     ///
     /// # Errors
-    /// When the store does not have that level.
+    /// The store does not have that level.
     pub fn durability(&self, spec: &Spec) -> Result<Durability, StoreError> {
         match spec.durability {
             None => Ok(self.durabilities[0]),
@@ -157,12 +158,12 @@ impl StoreInfo {
         }
     }
 
-    /// Returns whether it is part of this program, so that nothing has to be installed.
+    /// Returns whether the store is part of this program, so that nothing has to be installed.
     pub fn is_built_in(&self) -> bool {
         self.install == BUILT_IN
     }
 
-    /// Returns the levels of durability that the product found here has: of two products behind one name each may lack some.
+    /// Returns the levels of durability of the product found here: of two products behind one name, each may lack some.
     pub fn levels_found(&self) -> Vec<Durability> {
         let lacks = |level: Durability| {
             let planned = self.planned(&Spec::private(self.name).with_durability(level));
@@ -171,13 +172,14 @@ impl StoreInfo {
         self.durabilities.iter().copied().filter(|level| !lacks(*level)).collect()
     }
 
-    /// Returns whether any user of this machine can connect to a private one; of a program that is not found here it is not known.
+    /// Returns whether any user of this machine can connect to a private server of this store. False also for a program that is not found here: then
+    /// the answer is not known.
     pub fn is_open_to_all(&self) -> bool {
         let planned = self.planned(&Spec::private(self.name));
         planned.and_then(Result::ok).is_some_and(|plan| plan.endpoints().iter().any(Endpoint::is_open_to_all))
     }
 
-    /// The plan of a private deployment that is not going to be started; `None` for a library.
+    /// Returns the plan of a private deployment that is not going to be started; `None` for a library.
     fn planned(&self, spec: &Spec) -> Option<Result<Deployment, StoreError>> {
         let Opener::Server { plan, .. } = self.opener else { return None };
         self.built().ok()?;
@@ -194,16 +196,15 @@ impl StoreInfo {
         })
     }
 
-    /// Returns whether it has an option of this name.
+    /// Returns whether the store has an option of this name.
     pub fn has_option(&self, name: &str) -> bool {
         self.options.iter().any(|option| option.name == name)
     }
 
-    /// Checks that every option of the spec is one this store has, with a value it has. `layers` are the options that any store takes
-    /// beside its own.
+    /// Checks that the store has every option of the spec, with the given value. `layers` are the options that any store takes beside its own.
     ///
     /// # Errors
-    /// Names the option and what is possible.
+    /// Names the option and the possible values.
     pub fn check_options(&self, spec: &Spec, layers: &[&str]) -> Result<(), StoreError> {
         self.durability(spec)?;
         for (name, value) in &spec.options {
@@ -227,7 +228,7 @@ impl StoreInfo {
         Ok(())
     }
 
-    /// That it has no option of this name, and which it has.
+    /// Returns the words for an option that the store does not have, with those that it has.
     fn no_option(&self, name: &str, value: &str, layers: &[&str]) -> String {
         let known: Vec<_> = self.options.iter().map(|option| option.name).collect();
         let all = known.iter().chain(layers).chain(&["durability"]).copied();

@@ -1,4 +1,4 @@
-//! Stores built on another store: whatever such a layer does not change is passed to the store beneath, here and nowhere else.
+//! Stores built on another store: everything that such a layer does not change goes to the store beneath, here and nowhere else.
 
 use crate::Whereabouts;
 use crate::spread::Spread;
@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// A store around a store. What it changes is named here; every other function of [`Store`] is that of the store beneath.
+/// A store around a store. The layer's changes are functions of this trait; every other function of [`Store`] is the function of the store beneath.
 pub trait Layered: Send + Sync {
     /// Returns the store beneath.
     fn beneath(&self) -> &dyn Store;
@@ -32,12 +32,12 @@ pub trait Layered: Send + Sync {
         session
     }
 
-    /// Adds its facts to those of the store beneath.
+    /// Adds the layer's facts to the facts of the store beneath.
     fn add_facts(&self, config: &mut BTreeMap<String, String>) {
         let _ = config;
     }
 
-    /// Hands down what it has not handed down yet: questions about all that is stored go to the store beneath.
+    /// Hands down everything that the layer still holds back: questions about all that is stored go to the store beneath.
     fn hand_down(&self) -> Result<(), StoreError> {
         Ok(())
     }

@@ -6,7 +6,7 @@
 pub enum Operation<'a> {
     /// Reads a value: [`Reply::Value`](crate::Reply::Value) or [`Reply::Missing`](crate::Reply::Missing).
     Get { key: &'a [u8] },
-    /// Reads a value with what a later compare-and-set needs: `Versioned` or `Missing`.
+    /// Reads a value with the state that a later compare-and-set needs: `Versioned` or `Missing`.
     GetVersioned { key: &'a [u8] },
     /// Stores a value, replacing any: `Done`.
     Put { key: &'a [u8], value: &'a [u8] },
@@ -15,8 +15,8 @@ pub enum Operation<'a> {
     /// Adds bytes at the end of a value, creating the key when absent: `Done`, or, where the store says it, `Number` with the bytes
     /// the value has now.
     Append { key: &'a [u8], value: &'a [u8] },
-    /// Adds to a counter, creating it at `by` when absent: `Number` with the new count.
-    /// Counters are a key space of their own: what `Get` says of a counter is not defined.
+    /// Adds to a counter, creating it at `by` when absent: `Number` with the new count. Counters are a key space of their own: the result of a `Get`
+    /// of a counter is not defined.
     Increment { key: &'a [u8], by: i64 },
     /// Reads a counter: `Number` or `Missing`.
     GetCounter { key: &'a [u8] },
@@ -28,7 +28,7 @@ pub enum Operation<'a> {
     CompareAndSet { key: &'a [u8], expected: Expected<'a>, value: &'a [u8] },
     /// Reads several keys in one request: `Rows` of those present, in the order asked.
     GetMany { keys: &'a [&'a [u8]] },
-    /// Stores several pairs in one request: `Done`. Whether it is atomic is the store's own affair.
+    /// Stores several pairs in one request: `Done`. The store decides whether the request is atomic.
     PutMany { pairs: &'a [(&'a [u8], &'a [u8])] },
     /// Reads up to `limit` pairs in byte order of keys, from `start` on: `Rows`.
     Scan { start: &'a [u8], limit: u32 },
@@ -81,7 +81,7 @@ pub enum OperationKind {
 }
 
 impl OperationKind {
-    /// All kinds, in index order.
+    /// The list of all kinds, in index order.
     pub const ALL: [OperationKind; 13] = [
         OperationKind::Get,
         OperationKind::GetVersioned,
@@ -157,7 +157,7 @@ impl<'a> Operation<'a> {
         }
     }
 
-    /// Returns every key it names, as they follow: of a scan the one it starts at.
+    /// Returns every key that the operation names, in order; for a scan the key where it starts.
     pub fn keys(&self) -> impl Iterator<Item = &'a [u8]> + use<'a> {
         let (one, many, pairs): (_, &[&[u8]], &[(&[u8], &[u8])]) = match *self {
             Operation::GetMany { keys } => (None, keys, &[]),
@@ -188,7 +188,7 @@ impl<'a> Operation<'a> {
 pub struct OperationSet(u16);
 
 impl OperationSet {
-    /// Get, put and delete: what every store has.
+    /// The set of get, put and delete, which every store has.
     pub const BASIC: OperationSet = OperationSet::of(&[OperationKind::Get, OperationKind::Put, OperationKind::Delete]);
 
     /// Makes the set of these kinds.
@@ -207,7 +207,7 @@ impl OperationSet {
         OperationSet(self.0 | OperationSet::of(kinds).0)
     }
 
-    /// Returns whether `kind` is in it.
+    /// Returns whether `kind` is in the set.
     pub const fn has(self, kind: OperationKind) -> bool {
         self.0 & (1 << kind as u16) != 0
     }

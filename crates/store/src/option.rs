@@ -1,4 +1,4 @@
-//! Options of stores: what a spec may carry, and which of them a search may turn.
+//! The options of stores: the options a spec may carry, and those that a search may change.
 
 use std::collections::BTreeMap;
 
@@ -18,7 +18,7 @@ pub struct OptionInfo {
 /// An option that changes how the work is done, and neither what is stored nor what a crash loses.
 #[derive(Clone, Copy, Debug)]
 pub struct Tunable {
-    /// Values worth trying, the store's default first.
+    /// The values worth trying, the store's default first.
     pub values: &'static [&'static str],
     /// The setting of [`Facts`](crate::Facts) that shows the value in effect.
     pub shown_as: &'static str,
@@ -46,13 +46,12 @@ impl OptionInfo {
         OptionInfo { name, values, help, tunable: None }
     }
 
-    /// Returns the same, and a search may turn it: values worth trying, the default first. The store shows the one in effect under its
-    /// name.
+    /// Returns the same option, and lets a search try these values, the default first. The store shows the value in effect under the option's name.
     pub const fn tuned(self, values: &'static [&'static str]) -> OptionInfo {
         OptionInfo { tunable: Some(Tunable { values, shown_as: self.name, shown: ShownAs::Same }), ..self }
     }
 
-    /// Returns the same, where the store shows the value in effect under another name or in another way.
+    /// Returns the same option, where the store shows the value in effect under another name or in another way.
     pub const fn shown(self, shown_as: &'static str, shown: ShownAs) -> OptionInfo {
         let tunable = match self.tunable {
             Some(Tunable { values, .. }) => Some(Tunable { values, shown_as, shown }),
@@ -61,7 +60,7 @@ impl OptionInfo {
         OptionInfo { tunable, ..self }
     }
 
-    /// Returns why a value is not in effect, by the settings the store shows; `None` when it is, or nothing shows it.
+    /// Returns why a value is not in effect, by the settings that the store shows; `None` when it is in effect, or no setting shows it.
     pub(crate) fn not_in_effect(&self, asked: &str, config: &BTreeMap<String, String>) -> Option<String> {
         let Tunable { shown_as, shown, .. } = self.tunable?;
         match config.get(shown_as) {

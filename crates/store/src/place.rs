@@ -1,4 +1,4 @@
-//! Where a private deployment is to live: what its plan may use.
+//! The place of a private deployment: the directory, ports and programs its plan may use.
 
 use crate::StoreError;
 use std::cell::Cell;
@@ -11,18 +11,18 @@ use study::Secret;
 /// The directory, ports and programs that the host offers a private deployment, or one node of it.
 #[derive(Clone)]
 pub struct Place {
-    /// Empty private directory that no other user can read; removed afterwards.
+    /// The empty private directory, which no other user can read; it is removed afterwards.
     pub directory: PathBuf,
-    /// Whether kvtrial runs as root (some servers refuse, some want an option).
+    /// Whether kvtrial runs as root (some servers refuse to, some want an option).
     pub root: bool,
-    /// A password made for this deployment and no other. A server that can ask for one gets it in a file of the plan, never in
-    /// its arguments, which every user of the machine can read; the plan's endpoint then carries it.
+    /// The password made for this deployment and no other. A server that can ask for a password gets it in a file of the plan, never in its
+    /// arguments, which every user of the machine can read; the plan's endpoint then carries it.
     pub secret: Secret,
     ports: Rc<dyn Fn() -> io::Result<u16>>,
 }
 
 impl Place {
-    /// Makes a place that takes its ports from here; no port is given twice.
+    /// Makes a place that takes its ports from this function; no port is given twice.
     pub fn new(
         directory: impl Into<PathBuf>,
         root: bool,
@@ -42,7 +42,7 @@ impl Place {
         Place::new("/nowhere", root, Secret::new("on paper"), next)
     }
 
-    /// Returns a loopback port that was free a moment ago (the host tries again with others when one was taken meanwhile).
+    /// Returns a loopback port that was free a moment ago (the host tries again with other ports when one was taken meanwhile).
     ///
     /// # Errors
     /// No port is free.

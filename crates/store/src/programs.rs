@@ -11,13 +11,13 @@ use std::sync::mpsc::{self, Receiver};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// How long a program may take to state its version.
+/// The time a program may take to state its version.
 const VERSION_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// As much as is read of what a program prints about its version.
+/// The most bytes that are read when a program prints its version.
 const MAX_OUTPUT_BYTES: u64 = 64 << 10;
 
-/// Where servers are installed that an ordinary user's `PATH` leaves out.
+/// The directories of servers that an ordinary user's `PATH` leaves out.
 const SYSTEM_DIRS: [&str; 3] = ["/usr/local/sbin", "/usr/sbin", "/sbin"];
 
 /// Returns the first of these programs that is installed; earlier names are preferred. A name is looked for on `PATH`, then in
@@ -40,8 +40,8 @@ pub fn user(names: &[&'static str]) -> Option<&'static str> {
     names.iter().copied().find(|name| has(name))
 }
 
-/// Returns the first line that `program args` prints (standard output, else standard error); `None` when it cannot be started, fails,
-/// prints nothing or takes longer than 5 s.
+/// Returns the first line that `program args` prints (standard output, else standard error); `None` when the program cannot be started, fails, prints
+/// nothing or takes longer than 5 s.
 pub fn version_line(program: &Path, args: &[&str]) -> Option<String> {
     first_line_within(program, args, VERSION_TIMEOUT)
 }
@@ -81,7 +81,7 @@ fn read_line(child: &mut Child, deadline: Instant) -> Option<String> {
     }
 }
 
-/// Whether a child that has ended did so well. It stays to be waited for.
+/// Returns whether a child that has ended did so well. The child stays to be waited for.
 fn success(child: &Child) -> Option<bool> {
     // SAFETY: siginfo_t is plain data for which all zeros is valid; waitid only writes into it.
     let (result, info) = unsafe {
@@ -97,7 +97,7 @@ fn success(child: &Child) -> Option<bool> {
     (pid != 0).then_some(info.si_code == libc::CLD_EXITED && status == 0)
 }
 
-/// Reads to the end on a thread of its own: a program that hangs with its output open cannot hold us.
+/// Reads to the end on a thread of its own: a program that hangs with its output open cannot hold us up.
 fn collect(output: impl Read + Send + 'static) -> Receiver<Vec<u8>> {
     let (sender, receiver) = mpsc::channel();
     thread::spawn(move || {
@@ -113,7 +113,7 @@ fn first_line(text: &[u8]) -> Option<String> {
     text.lines().map(str::trim).find(|line| !line.is_empty()).map(str::to_owned)
 }
 
-/// A directory as named, or every directory its `*` component matches, the highest number first.
+/// Returns a directory as named, or every directory that its `*` component matches, the highest number first.
 fn expand(dir: &str) -> Vec<PathBuf> {
     let Some((parent, rest)) = dir.split_once("/*") else { return vec![PathBuf::from(dir)] };
     let Ok(entries) = fs::read_dir(parent) else { return Vec::new() };
@@ -123,7 +123,7 @@ fn expand(dir: &str) -> Vec<PathBuf> {
     found.into_iter().map(|path| path.join(rest)).collect()
 }
 
-/// The numbers in a directory's name, so that `15` comes after `9.6`.
+/// Returns the numbers in a directory's name, so that `15` comes after `9.6`.
 fn version_of(path: &Path) -> Vec<u64> {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     name.split(|c: char| !c.is_ascii_digit()).filter_map(|digits| digits.parse().ok()).collect()

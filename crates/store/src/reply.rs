@@ -1,4 +1,4 @@
-//! What a store answered.
+//! The answer of a store.
 
 /// An answer of a store. It borrows from the session's buffers and is gone after the call that hands it over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,26 +20,26 @@ pub enum Reply<'a> {
     Number(i64),
     /// Compare-and-set: the key was no longer as expected; nothing was stored.
     Conflict,
-    /// Pairs of a scan, a get-many or a record of counters.
+    /// The pairs of a scan, a get-many or a record of counters.
     Rows(Rows<'a>),
     /// The operation failed.
     Failed(Failure<'a>),
 }
 
-/// The way in which an operation failed. Its [`Fate`] is what is known of the operation then.
+/// The way in which an operation failed. Its [`Fate`] says what is known of the operation then.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Failure<'a> {
     /// The store understood and said no, and nothing happened: its own words.
     Refused(&'a str),
     /// The operation was never sent, for lack of a connection: the operating system's words.
     NotConnected(&'a str),
-    /// The store says itself that it may have happened (time ran out among its nodes, an error within): its own words.
+    /// The store says itself that the operation may have happened (time ran out among its nodes, an error within): its own words.
     Unknown(&'a str),
     /// The connection broke between request and reply: the operating system's words.
     ConnectionLost(&'a str),
-    /// The reply is not the protocol.
+    /// The bytes of the reply are not the protocol.
     Protocol(&'a str),
-    /// No reply within the deadline.
+    /// There was no reply within the deadline.
     Deadline,
 }
 
@@ -56,7 +56,7 @@ pub enum Fate {
 }
 
 impl Fate {
-    /// Returns whether its effect may be found in the store.
+    /// Returns whether the operation's effect may be found in the store.
     pub fn may_have_happened(self) -> bool {
         self == Fate::Unknown
     }
@@ -75,7 +75,7 @@ impl<'a> Failure<'a> {
         }
     }
 
-    /// Returns a server's refusal in its own words; unknown if these report a timeout, as those of servers between client and store do.
+    /// Returns a server's refusal in its own words; unknown if the words report a timeout, as the words of servers between client and store do.
     #[cold]
     pub fn said(words: &'a str) -> Failure<'a> {
         let waited =
@@ -83,7 +83,7 @@ impl<'a> Failure<'a> {
         if waited { Failure::Unknown(words) } else { Failure::Refused(words) }
     }
 
-    /// Returns why it failed.
+    /// Returns why the operation failed.
     pub fn words(self) -> &'a str {
         match self {
             Failure::Refused(words)
@@ -157,7 +157,7 @@ impl<'a> Rows<'a> {
         self.buffer.ends.len()
     }
 
-    /// Returns whether there is none.
+    /// Returns whether there are no rows.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -167,7 +167,7 @@ impl<'a> Rows<'a> {
         self.buffer.bytes.len()
     }
 
-    /// Returns key and value of a row, by its place.
+    /// Returns the key and value of a row, by its place.
     pub fn get(&self, index: usize) -> Option<(&'a [u8], &'a [u8])> {
         let (key_end, value_end) = *self.buffer.ends.get(index)?;
         let start = index.checked_sub(1).map_or(0, |before| self.buffer.ends[before].1);

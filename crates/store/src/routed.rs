@@ -17,12 +17,12 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 use study::HeadOfLine;
 
-/// How long nodes are waited for together before each is asked again: one whose connection is down has nothing to watch.
+/// The time for which nodes are waited for together before each is asked again: a node whose connection is down has nothing to watch.
 const ASK_AGAIN: Duration = Duration::from_millis(20);
 
 /// The rule for which node has a key.
 pub trait Route {
-    /// Returns the node of a key: less than the number of sessions. No allocation, no lock: it is asked once per key.
+    /// Returns the node of a key: less than the number of sessions. The function must not allocate or lock: it is called once per key.
     fn node(&self, key: &[u8]) -> usize;
 }
 
@@ -42,9 +42,9 @@ impl<F: Fn(&[u8]) -> usize> Route for F {
 /// One node's session.
 struct Node {
     session: Box<dyn Session>,
-    /// Operations, or parts of some, that wait for its replies.
+    /// The number of operations, or parts of some, that wait for the node's replies.
     in_flight: u32,
-    /// Whether something was submitted since it was last polled.
+    /// Whether something was submitted since the session was last polled.
     held_back: bool,
 }
 
@@ -73,15 +73,15 @@ pub struct Routed<R> {
 }
 
 impl<R: Route + 'static> Routed<R> {
-    /// Returns a session over these, one per node, in the order the route numbers them. All were opened with the same plan.
+    /// Makes a session over these sessions, one per node, in the order in which the route numbers them. All were opened with the same plan.
     ///
     /// # Errors
-    /// When the system gives nothing to wait for several with.
+    /// The system gives nothing to wait for several sessions with.
     pub fn session(route: R, sessions: Vec<Box<dyn Session>>, slots: Slot) -> Result<Box<dyn Session>, StoreError> {
         Ok(Box::new(Routed::new(route, sessions, slots)?))
     }
 
-    /// Makes the same, for who wants to change the route, or to add nodes.
+    /// Makes the same session, for a caller that wants to change the route, or to add nodes.
     ///
     /// # Errors
     /// As of [`session`](Routed::session).
@@ -92,7 +92,7 @@ impl<R: Route + 'static> Routed<R> {
         Ok(Routed { route, nodes, splits, watch })
     }
 
-    /// Returns where keys belong.
+    /// Returns the route of keys.
     pub fn route(&mut self) -> &mut R {
         &mut self.route
     }
@@ -100,7 +100,7 @@ impl<R: Route + 'static> Routed<R> {
     /// Adds a node, and returns its number. No operation on several keys may be in flight.
     ///
     /// # Errors
-    /// When the system cannot wait for one more.
+    /// The system cannot wait for one more session.
     pub fn add(&mut self, session: Box<dyn Session>) -> Result<usize, StoreError> {
         let number = self.nodes.len();
         let mut node = Node::new(session);
@@ -114,7 +114,7 @@ impl<R: Route + 'static> Routed<R> {
         Ok(number)
     }
 
-    /// Fails what is in flight on a node, and gives its connections up.
+    /// Fails the operations in flight on a node, and gives the node's connections up.
     pub fn abandon_all(&mut self, number: usize, slots: std::ops::Range<Slot>, sink: &mut dyn Sink) {
         for slot in slots {
             if self.nodes[number].in_flight == 0 {
@@ -190,7 +190,7 @@ impl<R: Route + 'static> Session for Routed<R> {
         }
     }
 
-    /// Which node has it is not known: each is asked that has something in flight.
+    /// Gives up the operation of a slot. Its node is not known, so each node is asked that has something in flight.
     fn abandon(&mut self, slot: Slot, sink: &mut dyn Sink) -> Abandoned {
         let mut abandoned = Abandoned::Never;
         for number in 0..self.nodes.len() {
@@ -210,7 +210,7 @@ impl<R: Route + 'static> Session for Routed<R> {
         self.nodes.iter_mut().for_each(|node| node.session.rest(slot));
     }
 
-    /// As many as nodes; that they are equal is not far from true.
+    /// Returns as many parts as there are nodes, with equal shares, which is close to the truth.
     fn parts(&self) -> Vec<f64> {
         vec![1.0 / self.nodes.len() as f64; self.nodes.len()]
     }
@@ -234,7 +234,7 @@ impl<R: Route + 'static> Session for Routed<R> {
 }
 
 impl<R: Route> Routed<R> {
-    /// Several keys, or none: a part for each node concerned.
+    /// Submits an operation on several keys, or none: a part for each node concerned.
     #[cold]
     fn submit_parts(&mut self, slot: Slot, operation: &Operation<'_>) -> Result<Option<Reply<'_>>, StoreError> {
         let Routed { route, nodes, splits, .. } = self;

@@ -1,4 +1,4 @@
-//! How one server is started: plain data, written by adapters, executed by the `host` crate.
+//! The start of one server: plain data, written by adapters, executed by the `host` crate.
 
 use crate::Endpoint;
 use std::ffi::OsString;
@@ -13,12 +13,12 @@ pub struct CommandLine {
     pub program: PathBuf,
     /// The arguments of the command.
     pub args: Vec<OsString>,
-    /// Environment variables set in addition to a minimal environment.
+    /// The environment variables that are set in addition to a minimal environment.
     pub env: Vec<(String, String)>,
 }
 
 impl CommandLine {
-    /// Makes a program without arguments.
+    /// Makes a command line of a program without arguments.
     pub fn new(program: impl Into<PathBuf>) -> CommandLine {
         CommandLine { program: program.into(), args: Vec::new(), env: Vec::new() }
     }
@@ -48,7 +48,7 @@ impl fmt::Display for CommandLine {
     }
 }
 
-/// A word a shell reads as it is, or in quotes.
+/// Returns a word as a shell reads it, in quotes where needed.
 fn shell_word(word: &str) -> String {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_./:=,@%+".contains(&byte);
     if !word.is_empty() && word.bytes().all(is_plain) {
@@ -60,29 +60,29 @@ fn shell_word(word: &str) -> String {
 /// The plan by which one server is started. The program stays in the foreground (no daemon mode), so that it dies with kvtrial.
 #[derive(Clone)]
 pub struct ServerPlan {
-    /// Directories below the server's directory to make first (owned by `user` when set).
+    /// The directories below the server's directory that are made first (owned by `user` when set).
     pub directories: Vec<PathBuf>,
-    /// Files to write then, below the server's directory, and what is in them: a configuration, a script of SQL. Nobody but the
-    /// user who runs the server can read them, and they never print: passwords are in some.
+    /// The files that are written then, below the server's directory, with their contents: a configuration, a script of SQL. Nobody but the user who
+    /// runs the server can read the files, and they are never printed: passwords are in some.
     pub files: Vec<(PathBuf, String)>,
-    /// Commands to run to their end before the server, e.g. `initdb`.
+    /// The commands that run to their end before the server, e.g. `initdb`.
     pub prepare: Vec<CommandLine>,
-    /// The server.
+    /// The command line of the server.
     pub run: CommandLine,
     /// The endpoint on which the server will listen.
     pub endpoint: Endpoint,
-    /// Ordinary user to switch to when kvtrial runs as root, e.g. `postgres`; `None`: stay.
+    /// The ordinary user that the server runs as when kvtrial runs as root, e.g. `postgres`; `None`: kvtrial's own user.
     pub user: Option<&'static str>,
-    /// The server's own log below the server's directory, shown when it does not start. Output is captured anyway.
+    /// The server's own log below the server's directory, shown when it does not start. The server's output is captured anyway.
     pub log: Option<PathBuf>,
     /// The longest time until the server answers.
     pub start_timeout: Duration,
-    /// Signal that asks it to end (then SIGKILL after 10 s).
+    /// The signal that asks the server to end (then SIGKILL after 10 s).
     pub stop_signal: i32,
 }
 
 impl ServerPlan {
-    /// Makes a server that needs nothing made or run before it, stays who it is, answers within 10 s and ends at SIGTERM.
+    /// Makes the plan of a server that needs nothing made or run before it, runs as kvtrial's user, answers within 10 s and ends at SIGTERM.
     pub fn new(run: CommandLine, endpoint: Endpoint) -> ServerPlan {
         ServerPlan {
             directories: Vec::new(),

@@ -16,21 +16,21 @@ use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 use study::HeadOfLine;
 
-/// A logical client of a session; has at most one operation in flight. Numbered from 0 within the session.
+/// A logical client of a session, with at most one operation in flight. Slots are numbered from 0 within the session.
 pub type Slot = u32;
 
-/// The number of slots a session serves, and of clients.
+/// The number of clients of a session, and of slots per client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SessionPlan {
-    /// Clients of this session, each with a connection (or library handle) of its own unless they [share](crate::Connections) some.
-    /// Slot `s` belongs to client `s / pipeline`.
+    /// The clients of this session, each with a connection (or library handle) of its own unless they [share](crate::Connections) some. Slot `s`
+    /// belongs to client `s / pipeline`.
     pub clients: u32,
-    /// Slots a client has: operations it may have in flight.
+    /// The slots per client: the operations it may have in flight.
     pub pipeline: u32,
 }
 
 impl SessionPlan {
-    /// Clients times pipeline.
+    /// Returns clients times pipeline.
     pub fn slots(self) -> u32 {
         self.clients * self.pipeline
     }
@@ -39,13 +39,13 @@ impl SessionPlan {
 /// The longest time a poll may wait for a reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Until {
-    /// Return at once, with whatever is there.
+    /// The poll returns at once, with the replies that are there.
     Now,
-    /// Return at the first reply, or soon after this time (bridges may wake earlier; the caller looks at the clock itself).
+    /// The poll returns at the first reply, or soon after this time (bridges may wake earlier; the caller looks at the clock itself).
     At(Instant),
 }
 
-/// Receives replies from a poll.
+/// A receiver of the replies from a poll.
 pub trait Sink {
     /// Says that bytes have just arrived; the replies that follow until the next call all arrived now. Bridges call this before each batch
     /// of replies, so that one clock read serves them all.
@@ -61,59 +61,62 @@ pub trait Session {
     /// Bytes may be held back until the next [`poll`](Session::poll).
     ///
     /// # Errors
-    /// Only when the whole session is beyond use; the failure of one operation is a [`Reply::Failed`].
+    /// The whole session is beyond use; the failure of one operation is a [`Reply::Failed`].
     fn submit(&mut self, slot: Slot, operation: &Operation<'_>) -> Result<Option<Reply<'_>>, StoreError>;
 
-    /// Sends what is held back, then waits for replies and hands them to `sink`. Sessions whose [`executor`](Session::executor)
-    /// is `Blocking` wait inside the call and never return `Pending`; others return `Pending` after registering the waker.
+    /// Sends the bytes held back, then waits for replies and hands them to `sink`. Sessions whose [`executor`](Session::executor) is `Blocking` wait
+    /// inside the call and never return `Pending`; others return `Pending` after registering the waker.
     ///
     /// # Errors
-    /// Only when the whole session is beyond use.
+    /// The whole session is beyond use.
     fn poll(&mut self, cx: &mut Context<'_>, until: Until, sink: &mut dyn Sink) -> Poll<Result<(), StoreError>>;
 
-    /// The operation in flight on this slot has had its time: its failure is handed to `sink`, the connection it is on is given up, and what
-    /// else is in flight there fails, too. Afterwards the slot is idle, and the connection is opened again, to another node where there is one.
+    /// Gives up the operation in flight on this slot, because its time is over. Its failure is handed to `sink`, its connection is given up, and
+    /// everything else in flight there fails, too. Afterwards the slot is idle, and the connection is opened again, to another node where there is
+    /// one.
     fn abandon(&mut self, slot: Slot, sink: &mut dyn Sink) -> Abandoned {
         let _ = (slot, sink);
         Abandoned::Never
     }
 
-    /// The largest reply that can come from now on, in bytes of keys and values. A bridge to a network fails what is far larger as
+    /// Sets the largest reply that can come from now on, in bytes of keys and values. A bridge to a network fails a far larger reply as
     /// [`Protocol`](crate::Failure::Protocol) (see [`believed`](crate::believed)). Until then any length the protocol allows is accepted.
     fn believe(&mut self, largest_reply_bytes: u64) {
         let _ = largest_reply_bytes;
     }
 
-    /// An operation of this kind on this key will soon be started on the slot, which gets nothing but such keys and its operations until
-    /// it may [`rest`](Session::rest).
+    /// Announces an operation of this kind on this key, which will soon be started on the slot. The slot gets nothing but such keys and their
+    /// operations until it may [`rest`](Session::rest).
     fn expect(&mut self, slot: Slot, kind: OperationKind, key: &[u8]) -> Heed {
         let _ = (slot, kind, key);
         Heed::Ignored
     }
 
-    /// The slot's turn is over.
+    /// Ends the slot's turn.
     fn rest(&mut self, slot: Slot) {
         let _ = slot;
     }
 
-    /// The parts that the key space had when the session was opened, each with its share of the keys: what one node answers for, or fails to.
+    /// Returns the parts that the key space had when the session was opened, each with its share of the keys: the keys for which one node answers, or
+    /// fails to.
     fn parts(&self) -> Vec<f64> {
         vec![1.0]
     }
 
-    /// The part a key is in: its place among [`parts`](Session::parts).
+    /// Returns the part that a key is in: its place among [`parts`](Session::parts).
     fn part(&self, key: &[u8]) -> u16 {
         let _ = key;
         0
     }
 
-    /// Connections that were opened again since the session was: they broke, or the server closed them while nothing was asked.
+    /// Returns the number of connections that were opened again since the session was opened: they broke, or the server closed them while nothing was
+    /// asked.
     fn reconnected(&self) -> u64 {
         0
     }
 
-    /// Takes the count of what replies had to wait behind since the last call; `None` where no clients share a connection, or a reply may
-    /// overtake another.
+    /// Takes the count of the requests that replies had to wait behind since the last call; `None` where no clients share a connection, or a reply
+    /// may overtake another.
     fn take_head_of_line(&mut self) -> Option<HeadOfLine> {
         None
     }
@@ -123,7 +126,7 @@ pub trait Session {
     /// polled with [`Until::Now`].
     ///
     /// # Errors
-    /// When the system gives no such thing.
+    /// The system gives no such descriptor.
     fn descriptor(&mut self) -> io::Result<Option<BorrowedFd<'_>>> {
         Ok(None)
     }
@@ -139,14 +142,14 @@ pub trait Session {
 pub enum Abandoned {
     /// The operation has failed.
     GivenUp,
-    /// The session cannot do that, or has nothing in flight there.
+    /// The session cannot give it up, or has nothing in flight there.
     Never,
 }
 
-/// The result of telling a store about a key beforehand.
+/// The result of announcing a key to a store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Heed {
-    /// Nothing: there is no use in telling it more.
+    /// Nothing: there is no use in announcing more keys.
     Ignored,
     /// The key is being fetched into the processor's cache.
     Fetched,
@@ -184,24 +187,24 @@ impl Executor {
 /// The layout of client threads for a store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Threading {
-    /// A call may block in the library: one thread a client.
+    /// A call may block in the library: one thread per client.
     PerClient,
     /// One thread drives many connections.
     Shared,
 }
 
-/// The product that was really opened, as it reports itself.
+/// The product that was really opened, as the product reports itself.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Facts {
-    /// Product, e.g. `Redis`, `MariaDB`, `FerretDB`.
+    /// The product, e.g. `Redis`, `MariaDB`, `FerretDB`.
     pub product: String,
-    /// Version as the store states it.
+    /// The version as the store states it.
     pub version: String,
-    /// Effective configuration read back from the store: what matters for speed and safety.
+    /// The effective configuration read back from the store: the settings that matter for speed and safety.
     pub config: BTreeMap<String, String>,
 }
 
-/// Something a store did besides answering.
+/// An event in a store, besides answering.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Happening {
     /// A word for the cause: `rehash`, `fork`, `compaction`.
@@ -210,22 +213,22 @@ pub struct Happening {
     pub start: Option<Instant>,
     /// The length of the event.
     pub duration: std::time::Duration,
-    /// The store's own words on it.
+    /// The store's own words on the event.
     pub detail: String,
 }
 
-/// The longest time a server may take to count its keys, if it has to read all of them: longer than anybody waits. A worker that is silent
-/// for longer than its work took is ended before.
+/// The longest time a server may take to count its keys, if it has to read all of them: longer than anybody waits. A worker that is silent for longer
+/// than its work took is ended earlier.
 pub const COUNT_PATIENCE: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// The number of keys that a store says it holds, as far as it can say.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Holding {
-    /// Keys, counters and records of counters, each once.
+    /// The number of keys, counters and records of counters, each counted once.
     pub keys: Option<u64>,
-    /// Keys it gave up to make room, since it was started.
+    /// The number of keys that the store gave up to make room, since it was started.
     pub evicted: u64,
-    /// Keys whose time was over, since it was started.
+    /// The number of keys whose time was over, since the store was started.
     pub expired: u64,
 }
 
@@ -234,8 +237,8 @@ pub trait Store: Send + Sync {
     /// Returns the operations the store does natively, and its limits.
     fn capabilities(&self) -> &Capabilities;
 
-    /// Returns why an operation that stores of its kind have is not among the capabilities, in the store's words; `None` where it is, or
-    /// where no store of the kind has it.
+    /// Returns why an operation that stores of this kind have is not among the capabilities, in the store's words; `None` where the operation is
+    /// there, or where no store of the kind has it.
     fn lacks(&self, kind: OperationKind) -> Option<&str> {
         let _ = kind;
         None
@@ -244,13 +247,13 @@ pub trait Store: Send + Sync {
     /// Opens one thread's handle; called on that thread, before the clock starts.
     ///
     /// # Errors
-    /// When the store cannot be reached or refuses.
+    /// The store cannot be reached or refuses.
     fn session(&self, plan: SessionPlan) -> Result<Box<dyn Session>, StoreError>;
 
-    /// The same, and [`believe`](Session::believe) at once: some drivers take their bound when they connect, and never again.
+    /// Opens the same handle, and calls [`believe`](Session::believe) at once: some drivers take their bound when they connect, and never again.
     ///
     /// # Errors
-    /// When the store cannot be reached or refuses.
+    /// The store cannot be reached or refuses.
     fn believing_session(&self, plan: SessionPlan, largest_reply_bytes: u64) -> Result<Box<dyn Session>, StoreError> {
         let mut session = self.session(plan)?;
         session.believe(largest_reply_bytes);
@@ -263,41 +266,41 @@ pub trait Store: Send + Sync {
     /// Reads product, version and effective configuration from the store.
     ///
     /// # Errors
-    /// When the store cannot be reached or refuses.
+    /// The store cannot be reached or refuses.
     fn facts(&self) -> Result<Facts, StoreError>;
 
-    /// Returns the events in the store since it was opened, besides answering, as far as it knows them: evidence when a stall has to be
-    /// explained. Asked for outside of the clock.
+    /// Returns the events in the store since it was opened, besides answering, as far as it knows them: evidence for the cause of a stall. Called
+    /// outside the clock.
     fn happened(&self) -> Vec<Happening> {
         Vec::new()
     }
 
-    /// Notes what the store is doing. Called now and then, by no client's thread, while a phase runs whose stalls will have to be
-    /// explained: a store that only reports what it is doing now notes it for [`happened`](Store::happened). A store that does not answer
-    /// holds this call up for about that time at most: the phase may be over by then.
+    /// Notes what the store is doing. Called now and then, by no client's thread, while a phase runs whose stalls will have to be explained: a store
+    /// that only reports its present work notes it for [`happened`](Store::happened). A store that does not answer holds this call up for about
+    /// `within` at most: the phase may be over by then.
     fn look(&self, within: Duration) {
         let _ = within;
     }
 
-    /// Requests the adapter has sent again of its own accord since the store was opened (see [`Resent`](crate::Resent)). They
-    /// took time, and no job saw them.
+    /// Returns the number of requests that the adapter has sent again without being asked since the store was opened (see [`Resent`](crate::Resent)).
+    /// They took time, and no job saw them.
     fn resent(&self) -> u64 {
         0
     }
 
-    /// Rows in the tables that the adapter has made for itself, when it has such tables: in a store of the user's they are of an earlier
-    /// run. `None`: keys lie among those of others.
+    /// Returns the number of rows in the tables that the adapter has made for itself, when it has such tables: in a store of the user's these rows
+    /// are from an earlier run. `None`: keys lie among the keys of others.
     ///
     /// # Errors
-    /// When the store cannot be reached or refuses.
+    /// The store cannot be reached or refuses.
     fn own_rows(&self) -> Result<Option<u64>, StoreError> {
         Ok(None)
     }
 
-    /// Makes those tables again. Connecting never does that to tables with rows.
+    /// Makes the adapter's tables again. Connecting never does that to tables with rows.
     ///
     /// # Errors
-    /// When the store cannot be reached or refuses.
+    /// The store cannot be reached or refuses.
     fn clear(&self) -> Result<(), StoreError> {
         Ok(())
     }
@@ -307,28 +310,28 @@ pub trait Store: Send + Sync {
         Vec::new()
     }
 
-    /// Takes away what it has made, as far as nothing of others can be in it. Nothing else can be done with the store then.
+    /// Removes everything the adapter has made, as far as nothing of others can be in it. Nothing else can be done with the store then.
     ///
     /// # Errors
-    /// When the store cannot be reached or refuses.
+    /// The store cannot be reached or refuses.
     fn unmake(&self) -> Result<(), StoreError> {
         Ok(())
     }
 
-    /// Looks for these keys, or deletes those of them that are there, in a few requests: values, counters and records of counters.
-    /// `None`: it has no such requests, and keys are asked for one by one, many in flight.
+    /// Looks for these keys, or deletes the keys that are there, in a few requests: values, counters and records of counters. `None`: the store has
+    /// no such requests, and keys are asked for one by one, many in flight.
     ///
     /// # Errors
-    /// When the store cannot be reached or refuses.
+    /// The store cannot be reached or refuses.
     fn sweep(&self, sweep: Sweep, keys: &[&[u8]]) -> Result<Option<Swept>, StoreError> {
         let _ = (sweep, keys);
         Ok(None)
     }
 
-    /// Returns the number of keys that the store says it holds: asked at the end of a trial of a private store, outside of the clock.
+    /// Returns the number of keys that the store says it holds: called at the end of a trial of a private store, outside the clock.
     ///
     /// # Errors
-    /// When it cannot be reached, or refuses.
+    /// The store cannot be reached, or refuses.
     fn holding(&self) -> Result<Holding, StoreError> {
         Ok(Holding::default())
     }
@@ -341,54 +344,54 @@ pub trait Store: Send + Sync {
     /// Returns where keys are just now, for a cluster that spreads them itself.
     ///
     /// # Errors
-    /// When no node says it.
+    /// No node says where keys are.
     fn whereabouts(&self) -> Result<Whereabouts, StoreError> {
         Ok(Whereabouts::Unsaid("it does not say which node has a key"))
     }
 
-    /// Makes everything acknowledged as durable as the level asked for demands; counted inside the makespan.
+    /// Makes everything acknowledged as durable as the level demands; counted inside the makespan.
     ///
     /// # Errors
-    /// When the store refuses.
+    /// The store refuses.
     fn flush(&self) -> Result<(), StoreError> {
         Ok(())
     }
 
-    /// Rewrites its files without what was deleted or replaced, and returns when that is done. Asked only of stores whose
+    /// Rewrites the store's files without deleted or replaced values, and returns when that is done. Called only on stores whose
     /// [`Capabilities::compaction`] is native; `patience` is the longest a server may take.
     ///
     /// # Errors
-    /// In the store's words, or when it took too long.
+    /// The store's words, or that it took too long.
     fn compact(&self, patience: Duration) -> Result<(), StoreError> {
         let _ = patience;
         Err(StoreError::Session("this store has no compaction".into()))
     }
 
-    /// Brings its log into its files, and returns when that is done. Asked only of stores whose [`Capabilities::checkpoint`] is native;
+    /// Brings the store's log into its files, and returns when that is done. Called only on stores whose [`Capabilities::checkpoint`] is native;
     /// `patience` is the longest a server may take.
     ///
     /// # Errors
-    /// In the store's words, or when it took too long.
+    /// The store's words, or that it took too long.
     fn checkpoint(&self, patience: Duration) -> Result<(), StoreError> {
         let _ = patience;
         Err(StoreError::Session("this store has no command for a checkpoint".into()))
     }
 
-    /// Counts and sums over all documents, in the store. Asked only of stores whose [`Capabilities::reduction`] is native. The
-    /// groups may come in any order; `patience` is the longest a server may take.
+    /// Counts and sums over all documents, in the store. Called only on stores whose [`Capabilities::reduction`] is native. The groups may come in
+    /// any order; `patience` is the longest a server may take.
     ///
     /// # Errors
-    /// In the store's words, or when it took too long.
+    /// The store's words, or that it took too long.
     fn reduce(&self, reduction: &Reduction, patience: Duration) -> Result<Vec<ReductionGroup>, StoreError> {
         let _ = (reduction, patience);
         Err(StoreError::Session("this store has no reduction".into()))
     }
 
-    /// Sets of ids, empty, kept in the store's way. Asked only of stores whose [`Capabilities::sets`] names one; `patience` is the longest
-    /// a server may take for one request.
+    /// Makes empty sets of ids, kept in the store's way. Called only on stores whose [`Capabilities::sets`] names one; `patience` is the longest a
+    /// server may take for one request.
     ///
     /// # Errors
-    /// In the store's words.
+    /// The store's words.
     fn set_keeper(&self, plan: SetPlan, patience: Duration) -> Result<Box<dyn SetKeeper>, StoreError> {
         let _ = (plan, patience);
         Err(StoreError::Session("this store has no sets of its own".into()))

@@ -1,6 +1,6 @@
 //! Sets of 64-bit ids, where a store keeps and combines them itself.
 //!
-//! A [`SetWay`] is how: exactly, or as a sketch whose error theory knows. A store that has one hands out a [`SetKeeper`]
+//! A [`SetWay`] is the way to do that: exactly, or as a sketch whose error theory knows. A store that has one hands out a [`SetKeeper`]
 //! ([`Store::set_keeper`](crate::Store::set_keeper)); sets are numbered from 0.
 
 use crate::StoreError;
@@ -18,16 +18,16 @@ pub struct SetWay {
 /// The precision of a way's counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SetPrecision {
-    /// To the element.
+    /// Exact counts.
     Exact,
     /// A HyperLogLog (Flajolet, Fusy, Gandouet, Meunier 2007): counts and unions only.
     HyperLogLog {
-        /// A power of two.
+        /// The number of registers, a power of two.
         registers: u32,
     },
     /// A theta sketch (Dasgupta, Lang, Rhodes, Thaler 2016): counts, unions and intersections.
     Theta {
-        /// A power of two.
+        /// The number of hashes, a power of two.
         hashes: u32,
     },
 }
@@ -35,13 +35,13 @@ pub enum SetPrecision {
 /// The combination of several sets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum SetCombination {
-    /// The ids that are in any of them.
+    /// The ids that are in any of the sets.
     Union,
-    /// The ids that are in all of them.
+    /// The ids that are in all of the sets.
     Intersection,
 }
 
-/// Under which a store with keys keeps what it has made of several sets.
+/// The key under which a store with keys keeps the result of combining several sets.
 pub const SET_RESULT_KEY: &str = "kvtrial-sets:result";
 
 /// Returns the key under which a store with keys keeps a set.
@@ -54,44 +54,44 @@ pub fn set_key(set: usize) -> String {
 pub struct SetPlan {
     /// The number of sets.
     pub sets: usize,
-    /// Ids that will be added to all of them together: no fewer than there are different ones.
+    /// The number of ids that will be added to all sets together: no fewer than there are different ids.
     pub ids: usize,
 }
 
-/// Sets that are being built and asked.
+/// A number of sets that are being built and asked.
 pub trait SetKeeper: Send {
-    /// Adds ids to a set; one that is there already changes nothing.
+    /// Adds ids to a set; an id that is there already changes nothing.
     ///
     /// # Errors
-    /// In the store's words.
+    /// The store's words.
     fn add(&mut self, set: usize, ids: &[u64]) -> Result<(), StoreError>;
 
-    /// Every id was added: does what is done once for all of them, such as sorting.
+    /// Ends the adding of ids: does the work that is done once for all of them, such as sorting.
     ///
     /// # Errors
-    /// In the store's words.
+    /// The store's words.
     fn settle(&mut self) -> Result<(), StoreError> {
         Ok(())
     }
 
-    /// Closes its connection, where it has one, and opens another: what was acknowledged over the old one must still be there.
+    /// Closes the connection, where there is one, and opens another: everything acknowledged over the old connection must still be there.
     ///
     /// # Errors
-    /// In the store's words.
+    /// The store's words.
     fn renew(&mut self) -> Result<(), StoreError> {
         Ok(())
     }
 
-    /// Returns how many ids are in the union or intersection of these sets; of a single set: how many it has.
+    /// Returns how many ids are in the union or intersection of these sets; of a single set: how many ids it has.
     ///
     /// # Errors
-    /// In the store's words.
+    /// The store's words.
     fn count(&mut self, combination: SetCombination, sets: Range<usize>) -> Result<u64, StoreError>;
 
-    /// Hands over every id of the union or intersection of these sets, each once, in any order. Asked of exact ways only.
+    /// Hands over every id of the union or intersection of these sets, each once, in any order. Called only for exact ways.
     ///
     /// # Errors
-    /// In the store's words.
+    /// The store's words.
     fn members(
         &mut self,
         combination: SetCombination,
@@ -99,10 +99,10 @@ pub trait SetKeeper: Send {
         visit: &mut dyn FnMut(u64),
     ) -> Result<(), StoreError>;
 
-    /// Returns the number of bytes the sets take with all that belongs to them (an index of ids), when it is known.
+    /// Returns the number of bytes that the sets take with everything that belongs to them (an index of ids), when that is known.
     ///
     /// # Errors
-    /// In the store's words.
+    /// The store's words.
     fn bytes(&mut self) -> Result<Option<u64>, StoreError>;
 }
 
@@ -120,8 +120,8 @@ impl SetPrecision {
         }
     }
 
-    /// Returns the standard error of an intersection, in ids: `each` are the sizes of the sets, `union` and `intersection` the sizes of
-    /// these. For HyperLogLogs the intersection is |A| + |B| - |A ∪ B|, whose three errors add up; a theta sketch samples the ids with a
+    /// Returns the standard error of an intersection, in ids: `each` are the sizes of the sets, `union` and `intersection` the sizes of their union
+    /// and intersection. For HyperLogLogs the intersection is |A| + |B| - |A ∪ B|, whose three errors add up; a theta sketch samples the ids with a
     /// probability that the largest set decides.
     pub fn intersection_error(self, each: &[u64], union: u64, intersection: u64) -> f64 {
         match self {

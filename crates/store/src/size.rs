@@ -1,7 +1,7 @@
 //! Sizes as people write them: `64MiB`, `512k`, `8m`, plain bytes.
 
-/// Returns the number of bytes of a size. `k`, `m` and `g`, with or without `B` or `iB`, count by 1024, as databases have it; `None` when it is no
-/// size.
+/// Returns the number of bytes of a size. `k`, `m` and `g`, with or without `B` or `iB`, count by 1024, as databases have it; `None` when the text is
+/// no size.
 ///
 /// ```
 /// # use kvtrial_store as store;

@@ -14,7 +14,7 @@ pub enum Sweep {
 pub struct Swept {
     /// The number of keys that were there.
     pub there: u64,
-    /// The first of them: its place among the keys given.
+    /// The first key that was there: its place among the given keys.
     pub first: Option<usize>,
 }
 

@@ -1,4 +1,4 @@
-//! TLS to servers of the user's: how a spec asks for it, and whose certificates are believed.
+//! TLS to servers of the user's: how a spec asks for TLS, and whose certificates are believed.
 
 use crate::{Endpoint, OptionInfo, StoreError};
 use serde::{Deserialize, Serialize};
@@ -18,14 +18,14 @@ pub use explained::explained;
 #[cfg(feature = "tls")]
 pub use explained::words;
 
-/// Asks for TLS. A store whose protocol can be spoken over it has this among its options, and [`CA`].
+/// The option that asks for TLS. A store whose protocol can be spoken over TLS has this among its options, and [`CA`].
 pub const TLS: OptionInfo = OptionInfo::one_of(
     "tls",
     &["auto", "on", "off"],
     "whether the connection to a server of yours is encrypted; auto: if its port is 443",
 );
 
-/// Names who has signed the server's certificate.
+/// The option that names who has signed the server's certificate.
 pub const CA: OptionInfo = OptionInfo::text(
     "ca",
     "PEM file with the authorities, or the certificates themselves, to trust instead of the well-known ones",
@@ -34,12 +34,12 @@ pub const CA: OptionInfo = OptionInfo::text(
 /// The port where TLS is spoken unless the user says otherwise.
 pub const PORT: u16 = 443;
 
-/// Whose signatures under a server's certificate are believed.
+/// The authorities whose signatures under a server's certificate are believed.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Trust {
     /// The authorities of Mozilla's list.
     WellKnown,
-    /// Those in this file of PEM, and no others.
+    /// The authorities in this file of PEM, and no others.
     In(PathBuf),
 }
 
@@ -52,10 +52,10 @@ impl fmt::Display for Trust {
     }
 }
 
-/// Returns the user's servers, reached over TLS where the spec asks for it.
+/// Returns the user's servers, reached over TLS where the spec asks for TLS.
 ///
 /// # Errors
-/// When it cannot be had: what the options contradict, a file that holds no certificate, a build without TLS.
+/// TLS cannot be had: the options contradict each other, a file holds no certificate, or the build has no TLS.
 pub fn secured(spec: &Spec, endpoints: Vec<Endpoint>) -> Result<Vec<Endpoint>, StoreError> {
     let option = |info: OptionInfo| spec.options.get(info.name).map(String::as_str);
     let unsupported = |problem: &str| StoreError::Unsupported { store: spec.name.clone(), problem: problem.into() };
@@ -79,7 +79,7 @@ pub fn secured(spec: &Spec, endpoints: Vec<Endpoint>) -> Result<Vec<Endpoint>, S
     }
 }
 
-/// Whether there is any authority to trust.
+/// Checks that there is any authority to trust.
 #[cfg(feature = "tls")]
 fn believable(trust: &Trust) -> Result<(), StoreError> {
     config(trust).map(drop)

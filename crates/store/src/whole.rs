@@ -1,4 +1,4 @@
-//! What is asked of a store as a whole, outside of sessions: compaction, and counts and sums over all documents.
+//! The questions to a store as a whole, outside sessions: compaction, and counts and sums over all documents.
 
 use std::fmt;
 
@@ -10,7 +10,7 @@ impl FieldPath {
     /// Reads a path: names of letters, digits, `_` and `-`, joined by dots. Such names need no quoting in any query language.
     ///
     /// # Errors
-    /// Says what a path looks like.
+    /// The form that a path has.
     pub fn parse(text: &str) -> Result<FieldPath, String> {
         let plain = |name: &str| {
             !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-')
@@ -41,8 +41,8 @@ impl fmt::Display for FieldPath {
     }
 }
 
-/// Count and sum over all documents: how many there are of each value of `group`, and the sum of their `sum`. Every value stored
-/// is a JSON object in which `group` is a string and `sum` an integer.
+/// A count and a sum over all documents: how many documents there are for each value of `group`, and the sum of their `sum`. Every stored value is a
+/// JSON object in which `group` is a string and `sum` an integer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reduction {
     /// The field whose values make the groups.
@@ -54,11 +54,11 @@ pub struct Reduction {
 /// A group of a reduction.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ReductionGroup {
-    /// The value of the field they share.
+    /// The value of the field that the documents of the group share.
     pub key: String,
-    /// Documents in it.
+    /// The number of documents in the group.
     pub count: u64,
-    /// Sum of the field that is summed.
+    /// The sum of the field that is summed.
     pub sum: i64,
 }
 

@@ -4,7 +4,7 @@
 //! tested byte by byte and fuzzed. The transport is written once, below this module:
 //!
 //! * [`session`] serves the slots of a [`SessionPlan`](crate::SessionPlan) over as many connections as it has clients, or over the
-//!   few that they share ([`Wiring`](crate::Wiring)). All requests submitted since the last poll leave in one write a connection; one read
+//!   few that they share ([`Wiring`](crate::Wiring)). All requests submitted since the last poll leave in one write per connection; one read
 //!   takes all replies that are there.
 //! * Many connections are watched by one epoll instance, each registered once. A session of one connection asks nobody: it
 //!   reads, blocking, and so makes two system calls per batch.
@@ -50,28 +50,28 @@ pub const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 /// The part of a request that a codec must remember to read its reply: small, copied into the connection's queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Expect {
-    /// The operation's kind.
+    /// The kind of the operation.
     pub kind: crate::OperationKind,
-    /// Anything else, at the codec's choice (a number of replies, of keys, ...).
+    /// Any other information, as the codec chooses (a number of replies, of keys, ...).
     pub detail: u32,
 }
 
 /// The start of the bytes received, decoded.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Decoded<'a> {
-    /// A reply is not complete. `at_least` more bytes are needed (a hint for the buffer; 1 when unknown).
+    /// An incomplete reply. At least `at_least` more bytes are needed (a hint for the buffer; 1 when unknown).
     Incomplete {
-        /// Bytes still missing, at least.
+        /// The number of bytes still missing, at least.
         at_least: usize,
     },
     /// A whole reply, in the first `consumed` bytes.
     Reply {
         /// The reply; borrows from the bytes received or from the codec's scratch.
         reply: Reply<'a>,
-        /// Bytes it took.
+        /// The bytes that the reply took.
         consumed: usize,
     },
-    /// The bytes are not the protocol; the connection is of no further use. Says what was expected.
+    /// Bytes that are not the protocol; the connection is of no further use. The text says what was expected.
     Broken(&'static str),
 }
 
@@ -91,35 +91,35 @@ pub enum Head {
     Reply {
         /// The ticket of the request: the number that [`Codec::encode`] left in [`Expect::detail`].
         ticket: u32,
-        /// Bytes it takes.
+        /// The bytes that the reply takes.
         bytes: usize,
     },
-    /// A whole sentence about the connection. The oldest request gets it as its reply; without requests it is passed over.
+    /// A whole sentence about the connection. The oldest request gets the sentence as its reply; without requests it is passed over.
     Oldest {
-        /// Bytes it takes.
+        /// The bytes that the sentence takes.
         bytes: usize,
     },
-    /// Something whole that the server says unasked, to be passed over.
+    /// A whole message that the server sends unasked, to be passed over.
     Aside {
-        /// Bytes it takes.
+        /// The bytes that the message takes.
         bytes: usize,
     },
-    /// The reply is not whole. `at_least` more bytes are needed.
+    /// A reply that is not whole. `at_least` more bytes are needed.
     Incomplete {
-        /// Bytes still missing, at least.
+        /// The number of bytes still missing, at least.
         at_least: usize,
     },
-    /// The bytes are not the protocol.
+    /// Bytes that are not the protocol.
     Broken(&'static str),
 }
 
 /// A connection's encoder and decoder: pure, no I/O, no clock. A connection that is opened again gets a new one.
 pub trait Codec: 'static {
-    /// How its replies find their requests.
+    /// The rule by which the codec's replies find their requests.
     const REPLIES: Replies = Replies::InOrder;
 
-    /// Decodes the head of the bytes received, where replies come [`ByTicket`](Replies::ByTicket). An answer that the server wants at once
-    /// (a pong) is written to `answer`. A reply that is whole is then handed to [`decode`](Codec::decode).
+    /// Decodes the head of the bytes received, where replies come [`ByTicket`](Replies::ByTicket). An answer that the server wants at once (a pong)
+    /// is written to `answer`. A whole reply is then handed to [`decode`](Codec::decode).
     fn head(&mut self, input: &[u8], answer: &mut Vec<u8>) -> Head {
         let _ = (input, answer);
         Head::Broken("replies of this protocol have no tickets")
@@ -132,7 +132,7 @@ pub trait Codec: 'static {
         false
     }
 
-    /// Writes what opens a connection (login, database, protocol version) and returns how many replies that will have.
+    /// Writes the bytes that open a connection (login, database, protocol version) and returns how many replies they will have.
     fn hello(&mut self, out: &mut Vec<u8>) -> u32 {
         let _ = out;
         0
@@ -144,11 +144,11 @@ pub trait Codec: 'static {
         Decoded::Broken("no reply was expected")
     }
 
-    /// Writes one request. Several may be written before any reply is read. An operation the store does not have is never asked.
+    /// Writes one request. Several may be written before any reply is read. An operation that the store lacks is never asked.
     fn encode(&mut self, operation: &Operation<'_>, out: &mut Vec<u8>) -> Expect;
 
-    /// Reads the reply to the oldest request that has none. While it is [`Incomplete`](Decoded::Incomplete) it will be called again
-    /// with the same bytes and more behind them, so nothing of an incomplete reply may be taken out of the codec's own queues.
+    /// Reads the reply to the oldest request that has none. While the reply is [`Incomplete`](Decoded::Incomplete) this function is called again with
+    /// the same bytes and more behind them, so nothing of an incomplete reply may be taken out of the codec's own queues.
     ///
     /// Bytes behind the last reply expected fail that reply as [`Protocol`](crate::Failure::Protocol); bytes that come while nothing
     /// is expected fail the next operation of the connection.

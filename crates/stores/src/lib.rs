@@ -18,12 +18,12 @@ pub fn bundles() -> impl Iterator<Item = &'static Bundle> {
     protocols::bundles().chain(drivers::bundles())
 }
 
-/// Finds the store of that name.
+/// Finds the store of this name.
 pub fn find(name: &str) -> Option<&'static StoreInfo> {
     all().find(|info| info.name == name)
 }
 
-/// Finds the program that `kvtrial fetch-store` gets for the store of that name.
+/// Finds the program that `kvtrial fetch-store` gets for the store of this name.
 pub fn bundle_of(name: &str) -> Option<&'static Bundle> {
     bundles().find(|bundle| bundle.store == name)
 }

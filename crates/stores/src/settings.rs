@@ -1,4 +1,4 @@
-//! What a level of durability is called in the settings of servers and engines that have a word of their own for it.
+//! The names of the levels of durability in the settings of servers and engines that have a word of their own for a level.
 
 use study::Durability::{self, Commit, None as Nothing, Os, Second};
 
@@ -28,8 +28,8 @@ const CASSANDRA: &[(Durability, &str)] = &[
 ];
 const NATS: &[(Durability, &str)] = &[(Os, "sync_interval as it is"), (Commit, "sync_interval always")];
 
-/// What the store of this name calls the level: the setting that a private one is given, and that a server of the user's has where it
-/// keeps the level.
+/// Returns the setting by which the store of this name expresses the level: a private store gets this setting, and a server of the user's has it
+/// where it keeps the level.
 pub fn setting_of(store: &str, level: Durability) -> Option<&'static str> {
     let settings = match store.trim_end_matches("-unix") {
         "redis" | "valkey" | "redis-cluster" | "valkey-cluster" => REDIS,

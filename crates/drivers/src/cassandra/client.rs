@@ -14,7 +14,7 @@ use store::asynchronous::{AsyncClient, BufferedReply, ReplyBuffer};
 use store::{Expected, Operation};
 use tokio::sync::{Mutex, MutexGuard};
 
-/// Statements, prepared once.
+/// The statements, prepared once.
 #[derive(Clone, Copy)]
 enum Cql {
     Get,
@@ -24,7 +24,7 @@ enum Cql {
     Swap,
 }
 
-/// Their texts, of a table.
+/// Returns the texts of the statements for a table.
 fn texts(table: &str) -> [String; 5] {
     [
         format!("SELECT v FROM {table} WHERE k = ?"),
@@ -35,16 +35,16 @@ fn texts(table: &str) -> [String; 5] {
     ]
 }
 
-/// Whose turn it is to change a key in a transaction, for all clients of a store.
+/// The rule for whose turn it is to change a key in a transaction, for all clients of a store.
 pub(super) enum Turns {
-    /// Nobody waits: they meet as those of strangers do.
+    /// No turns: transactions meet as those of strangers do.
     Off,
-    /// Transactions on one key wait for each other, and now and then for those on another.
+    /// Turns: transactions on one key wait for each other, and now and then for transactions on another key.
     On(Box<[Mutex<()>; 256]>),
 }
 
 impl Turns {
-    /// They wait for each other.
+    /// Makes turns, so that transactions wait for each other.
     pub(super) fn on() -> Turns {
         Turns::On(Box::new(std::array::from_fn(|_| Mutex::default())))
     }
@@ -57,7 +57,7 @@ impl Turns {
     }
 }
 
-/// What the slots of a thread share.
+/// The statements and connections that the slots of a thread share.
 pub(super) struct Line {
     session: Session,
     turns: Arc<Turns>,
@@ -87,7 +87,8 @@ impl Line {
         Ok(row.map_or(BufferedReply::Missing, |(value,)| found(value)))
     }
 
-    /// Carries out a transaction: whether it was applied, which the first column says. What follows it are the values as they are.
+    /// Carries out a transaction, and returns whether it was applied, which the first column says. The columns behind the first are the present
+    /// values.
     async fn transact(&self, cql: Cql, key: &[u8], values: impl SerializeRow) -> Result<bool, Trouble> {
         let _turn = self.turns.take(key).await;
         let rows = self.run(cql, values).await?.into_rows_result().map_err(nonsense)?;
@@ -123,11 +124,11 @@ impl Line {
     }
 }
 
-/// How an operation failed.
+/// The way in which an operation failed.
 enum Trouble {
-    /// The driver says so.
+    /// The driver reports an error.
     Driver(Box<ExecutionError>),
-    /// The answer is not one to the request.
+    /// The answer does not fit the request.
     Nonsense(String),
 }
 
@@ -146,7 +147,7 @@ fn nonsense(error: impl Display) -> Trouble {
 pub(super) struct SlotClient(Rc<Line>);
 
 impl SlotClient {
-    /// A slot on these connections.
+    /// Makes a slot on these connections.
     pub(super) fn new(line: Rc<Line>) -> SlotClient {
         SlotClient(line)
     }
@@ -185,8 +186,8 @@ fn fail(trouble: &Trouble, out: &mut ReplyBuffer) -> BufferedReply {
     }
 }
 
-/// Whether nothing of it happened. A coordinator whose replicas did not answer in time, or failed, or that gave up among them for its
-/// load, does not know; what happened of a transaction it may not know either (0x1700, which the driver has no name for).
+/// Returns whether nothing of the operation happened. A coordinator does not know whose replicas did not answer in time, or failed, or that gave up
+/// among them because of its load. What happened of a transaction it may not know either (0x1700, for which the driver has no name).
 fn is_refusal(kind: &DbError) -> bool {
     match kind {
         DbError::SyntaxError
@@ -206,7 +207,7 @@ fn is_refusal(kind: &DbError) -> bool {
     }
 }
 
-/// The server's words, and how many replicas it had where that is why.
+/// Returns the server's words, and the number of replicas it reached where too few are the reason.
 fn described(kind: &DbError, words: &str) -> String {
     match kind {
         DbError::Unavailable { required, alive, .. } => format!("{words} ({alive} of {required} replicas are up)"),

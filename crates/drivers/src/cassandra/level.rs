@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use study::Durability;
 
-/// The level these settings of a node come to; one that says nothing of them has its defaults.
+/// Returns the level that these settings of a node amount to; a node that does not state them has its defaults.
 pub(super) fn level_of(settings: &BTreeMap<String, String>) -> Durability {
     let setting = |name| settings.get(name).map(String::as_str);
     match (setting("commitlog_sync"), setting("commitlog_sync_period").and_then(milliseconds)) {
@@ -13,7 +13,7 @@ pub(super) fn level_of(settings: &BTreeMap<String, String>) -> Durability {
     }
 }
 
-/// A duration as the server writes it, `1000ms` or `10s`.
+/// Reads a duration as the server writes it, `1000ms` or `10s`.
 fn milliseconds(text: &str) -> Option<u64> {
     match text.strip_suffix("ms") {
         Some(number) => number.parse().ok(),

@@ -4,14 +4,14 @@ use scylla::cluster::ClusterState;
 use scylla::routing::partitioner::{Murmur3Partitioner, Partitioner, PartitionerHasher};
 use store::{Endpoint, Keepers};
 
-/// Points of all nodes, each with the number of its node.
+/// The points of all nodes, each with the number of its node.
 pub(super) struct Ring {
     points: Vec<(i64, usize)>,
     nodes: usize,
 }
 
 impl Ring {
-    /// As the nodes say now. Those that are known come first; the others follow in the order of their addresses.
+    /// Makes the ring that the nodes state now. Known nodes come first; the others follow in the order of their addresses.
     pub fn of(state: &ClusterState, known: &[Endpoint]) -> Ring {
         let hosts = known.iter().filter_map(|endpoint| Some(endpoint.tcp()?.0.to_owned()));
         let mut hosts: Vec<String> = hosts.collect();

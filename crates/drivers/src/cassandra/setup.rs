@@ -26,23 +26,23 @@ use store::{
 };
 use study::{Spec, Target};
 
-/// How long a node may take to let us in.
+/// The time a node may take to let us in.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// How long connecting to all nodes, and making the table, may take.
+/// The time that connecting to all nodes, and making the table, may take.
 const SETUP_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// How long counting or emptying the table may take.
+/// The time that counting or emptying the table may take.
 const TABLE_TIMEOUT: Duration = Duration::from_secs(600);
 
-/// The keyspace of a private cluster, and the table in whatever keyspace.
+/// The keyspace of a private cluster, and the table in any keyspace.
 const KEYSPACE: &str = "kvtrial";
 const TABLE: &str = "kvtrial_kv";
 
-/// Options that are not of the servers.
+/// The options that are for the client, not for the servers.
 const OF_CLIENTS: [&str; 3] = [CONSISTENCY.name, TURNS.name, CONNECTIONS.name];
 
-/// Keys a new cluster is asked for at every node: together they are on every part of the ring, as good as surely.
+/// The number of keys that a new cluster is asked for at every node: together they are almost surely on every part of the ring.
 const ASKED_KEYS: u8 = 32;
 
 struct Cassandra {
@@ -56,7 +56,7 @@ struct Cassandra {
     config: BTreeMap<String, String>,
 }
 
-/// The driver's level of this name.
+/// Returns the driver's level of this name.
 fn consistency(spec: &Spec) -> Consistency {
     match spec.options.get(CONSISTENCY.name).map(String::as_str) {
         Some("one") => Consistency::One,
@@ -65,12 +65,12 @@ fn consistency(spec: &Spec) -> Consistency {
     }
 }
 
-/// Whether transactions on a key wait for each other.
+/// Returns whether transactions on a key wait for each other.
 fn turns(spec: &Spec) -> &str {
     spec.options.get(TURNS.name).map_or("off", String::as_str)
 }
 
-/// How many connections the driver has; it takes any of them for a request.
+/// Returns how many connections the driver has; the driver takes any of them for a request.
 fn pool(connections: Connections) -> String {
     let count = match connections {
         Connections::PerClient => "one per client".into(),
@@ -83,7 +83,7 @@ fn quoted(name: &str) -> String {
     format!("\"{}\"", name.replace('"', "\"\""))
 }
 
-/// Connects, and makes keyspace and table where they are not there.
+/// Connects, and makes keyspace and table where they are absent.
 pub(super) fn connect(spec: &Spec, nodes: &[Endpoint]) -> Result<Box<dyn Store>, StoreError> {
     let [first, ..] = nodes else { return Err(StoreError::Session("no address of Cassandra was given".into())) };
     let unsupported = |problem: String| StoreError::Unsupported { store: spec.name.clone(), problem };
@@ -176,7 +176,7 @@ impl Cassandra {
         StoreError::open(self.first(), store::tls::explained(error))
     }
 
-    /// Whether the nodes have found each other: one that has not is a cluster of its own.
+    /// Checks that the nodes have found each other: a node that has not is a cluster of its own.
     fn is_whole(&self, driver: &Driver) -> Result<(), StoreError> {
         let state = driver.get_cluster_state();
         let connected = state.get_nodes_info().iter().filter(|node| node.is_connected()).count();
@@ -196,7 +196,7 @@ impl Cassandra {
         self.tell(driver, format!("CREATE KEYSPACE IF NOT EXISTS {name} WITH replication = {how}")).await
     }
 
-    /// A table that is there already stays, no matter whose its rows are: nobody has said yet that they may go.
+    /// Makes the table. A table that is there already stays, even with somebody else's rows: nobody has said yet that they may go.
     async fn make_table(&self, driver: &Driver) -> Result<(), StoreError> {
         let table = self.table();
         self.tell(driver, format!("CREATE TABLE IF NOT EXISTS {table} (k blob PRIMARY KEY, v blob)")).await
@@ -220,7 +220,7 @@ impl Cassandra {
         Ok(())
     }
 
-    /// Rows of what is asked once.
+    /// Returns the rows of a statement that runs once.
     async fn rows<R>(&self, driver: &Driver, words: &str) -> Result<Vec<R>, StoreError>
     where
         R: for<'a> DeserializeRow<'a, 'a>,
@@ -233,7 +233,7 @@ impl Cassandra {
         rows.collect::<Result<_, _>>().map_err(|error| self.trouble(error))
     }
 
-    /// Settings of the node that answers, as far as it has a table of them.
+    /// Returns the settings of the node that answers, as far as the node has a table of them.
     async fn settings(&self, driver: &Driver) -> BTreeMap<String, String> {
         let names = ["commitlog_sync", "commitlog_sync_period", "paxos_variant"];
         let names = names.map(|name| format!("'{name}'")).join(", ");
@@ -242,7 +242,7 @@ impl Cassandra {
         told.into_iter().filter_map(|(name, value)| Some((name, value?))).collect()
     }
 
-    /// Product and version.
+    /// Returns product and version.
     async fn identity(&self, driver: &Driver) -> Result<(&'static str, String), StoreError> {
         let scylla = self.rows::<(String,)>(driver, "SELECT version FROM system.versions WHERE key = 'local'").await;
         if let Some((version,)) = scylla.ok().and_then(|mut rows| rows.pop()) {
@@ -266,7 +266,7 @@ impl Cassandra {
         Ok(told.iter().map(short).collect::<Vec<_>>().join(" "))
     }
 
-    /// Asks something on connections of its own.
+    /// Asks a question on connections of its own.
     fn ask<T>(&self, question: impl AsyncFnOnce(&Driver) -> Result<T, StoreError>) -> Result<T, StoreError> {
         brief(self.first(), TABLE_TIMEOUT, async {
             let driver = self.enter(NonZeroUsize::MIN).await?;

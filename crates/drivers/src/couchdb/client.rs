@@ -14,14 +14,14 @@ const CONFLICT_RETRIES: u32 = 1000;
 /// A slot's connection to a database.
 pub(super) struct Client {
     http: Http,
-    /// Path of the database: `/kvtrial`.
+    /// The path of the database: `/kvtrial`.
     database: String,
-    /// The revision seen last, and of which key.
+    /// The last revision seen, and its key.
     last: Option<(Vec<u8>, String)>,
     resent: Resent,
 }
 
-/// What a document was changed to.
+/// The result of changing a document.
 #[derive(Deserialize)]
 struct Changed {
     rev: Option<String>,
@@ -63,7 +63,7 @@ impl AsyncClient for Client {
 }
 
 impl Client {
-    /// A slot's client.
+    /// Makes a slot's client.
     pub(super) fn new(http: Http, database: String, resent: Resent) -> Client {
         Client { http, database, last: None, resent }
     }
@@ -141,12 +141,12 @@ impl Client {
         last.push_str(rev);
     }
 
-    /// The revision seen last, when it is of this key.
+    /// Returns the last revision seen, when it belongs to this key.
     fn remembered(&self, key: &[u8]) -> Option<String> {
         self.last.as_ref().filter(|(known, _)| known == key).map(|(_, rev)| rev.clone())
     }
 
-    /// The revision that has this version number, if it is still the current one.
+    /// Returns the revision that has this version number, if it is still the current one.
     async fn revision_of(&mut self, key: &[u8], asked: u64) -> Result<Option<String>, HttpTrouble> {
         let rev = match self.remembered(key) {
             Some(rev) => Some(rev),
@@ -165,7 +165,7 @@ impl Client {
         Ok(found.rows.into_iter().find_map(|row| row.value).filter(|value| !value.deleted).map(|value| value.rev))
     }
 
-    /// Writes a document over the revision given, or a new one; false when that is not what is there.
+    /// Writes a document over the given revision, or a new document; returns false when the server has another revision.
     async fn store(&mut self, key: &[u8], rev: Option<&str>, value: &[u8]) -> Result<bool, HttpTrouble> {
         let id = id_of(key);
         let mut body = Vec::with_capacity(value.len() + 64);

@@ -5,7 +5,7 @@ use base64::engine::general_purpose::STANDARD as BASE64;
 use serde::Deserialize;
 use std::fmt::Write;
 
-/// The `_id` of a key: the key itself where it is printable ASCII and not reserved, else `~` and hexadecimal digits.
+/// Returns the `_id` of a key: the key itself where it is printable ASCII and not reserved, else `~` and hexadecimal digits.
 pub(super) fn id_of(key: &[u8]) -> String {
     let plain = key.iter().all(|byte| (b' '..=b'~').contains(byte));
     match std::str::from_utf8(key) {
@@ -18,14 +18,14 @@ pub(super) fn id_of(key: &[u8]) -> String {
     }
 }
 
-/// The key of an `_id`; `None` for one that is no key of ours.
+/// Returns the key of an `_id`; `None` for an `_id` that kvtrial does not write.
 pub(super) fn key_of(id: &str) -> Option<Vec<u8>> {
     let Some(hex) = id.strip_prefix('~') else { return (!id.starts_with('_')).then(|| id.as_bytes().to_vec()) };
     let digit = |byte: u8| (byte as char).to_digit(16).map(|digit| digit as u8);
     hex.as_bytes().chunks(2).map(|pair| Some(digit(*pair.first()?)? << 4 | digit(*pair.get(1)?)?)).collect()
 }
 
-/// A string in JSON.
+/// Returns a string in JSON.
 pub(super) fn quoted(text: &str) -> String {
     serde_json::Value::from(text).to_string()
 }
@@ -52,8 +52,8 @@ pub(super) fn write(body: &mut Vec<u8>, id: &str, rev: Option<&str>, value: &[u8
     body.push(b'}');
 }
 
-/// A value that is plain text: no control characters but tabs and line ends, which JSON writes in two characters, and none of the
-/// two last characters of the basic plane, which some readers of JSON refuse. So every JSON document is, but for those.
+/// Returns a value that is plain text: no control characters but tabs and line ends, which JSON writes in two characters, and none of the two last
+/// characters of the basic plane, which some readers of JSON refuse. So every JSON document is plain text, but for those two characters.
 fn text(value: &[u8]) -> Option<&str> {
     let plain = value.iter().all(|byte| *byte >= b' ' || b"\t\n\r".contains(byte));
     let text = plain.then(|| std::str::from_utf8(value).ok())??;
@@ -70,7 +70,7 @@ pub(super) struct Document {
 }
 
 impl Document {
-    /// Its value; `None` when it is no document of ours.
+    /// Returns the document's value; `None` when kvtrial has not written the document.
     pub(super) fn value(self) -> Option<Vec<u8>> {
         match (self.v, self.b) {
             (Some(text), _) => Some(text.into_bytes()),
@@ -80,7 +80,7 @@ impl Document {
     }
 }
 
-/// A number that stands for a revision where only numbers can be handed on (FNV-1a).
+/// Returns a number that stands for a revision where only numbers can be handed on (FNV-1a).
 pub(super) fn version(rev: &str) -> u64 {
     rev.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
 }

@@ -6,7 +6,7 @@ use crate::shared::http::{Answered, Desk, Http, Method, Tickets, header};
 use serde_json::json;
 use store::{Endpoint, StoreError};
 
-/// Where cookies are given.
+/// The path that gives cookies.
 pub(super) static DESK: Desk = Desk {
     path: "/_session",
     body: |name, password| json!({ "name": name, "password": password }),
@@ -14,7 +14,7 @@ pub(super) static DESK: Desk = Desk {
     header: header::COOKIE,
 };
 
-/// `AuthSession=…` of `AuthSession=…; Path=/; HttpOnly`.
+/// Returns `AuthSession=…` of `AuthSession=…; Path=/; HttpOnly`.
 fn cookie(answered: &Answered) -> Option<String> {
     let set = answered.headers.get(header::SET_COOKIE)?.to_str().ok()?;
     set.split(';').next().filter(|cookie| cookie.starts_with("AuthSession=")).map(str::to_owned)
@@ -28,7 +28,7 @@ pub(super) async fn log_in(http: &mut Http, endpoint: &Endpoint, tickets: &Ticke
     }
 }
 
-/// Only this user may read and write the database; its making was his alone already.
+/// Locks the database: only this user may read and write it. Only this user could make it, too.
 pub(super) async fn lock(http: &mut Http, endpoint: &Endpoint, database: &str) -> Result<(), StoreError> {
     let only = json!({ "names": [USER], "roles": [] });
     let body = json!({ "admins": only, "members": only }).to_string().into_bytes();

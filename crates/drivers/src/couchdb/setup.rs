@@ -15,14 +15,14 @@ use store::{
 };
 use study::{Durability, Spec, Target};
 
-/// How long a server may take to let us in: a server that is starting is asked again.
+/// The time a server may take to let us in: a server that is starting is asked again.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// An open database.
 pub(super) struct CouchDb {
     pub(super) endpoint: Endpoint,
     tickets: Option<Arc<Tickets>>,
-    /// Its path: `/kvtrial`.
+    /// The path of the database: `/kvtrial`.
     pub(super) database: String,
     pub(super) target: Target,
     capabilities: Capabilities,
@@ -31,7 +31,7 @@ pub(super) struct CouchDb {
     resent: Resent,
 }
 
-/// What a server says of itself at `/`.
+/// The facts that a server states about itself at `/`.
 #[derive(Deserialize)]
 struct Welcome {
     couchdb: Option<String>,
@@ -41,7 +41,7 @@ struct Welcome {
     version: String,
 }
 
-/// Connects, makes the database if it is not there, and finds out what answers.
+/// Connects, makes the database if it is absent, and finds out which product answers.
 pub(super) fn connect(spec: &Spec, nodes: &[Endpoint]) -> Result<Box<dyn Store>, StoreError> {
     let endpoint = store::only(nodes)?;
     let database = format!("/{}", in_url(endpoint.database.as_deref().unwrap_or("kvtrial")));
@@ -88,13 +88,13 @@ async fn open(endpoint: &Endpoint, tickets: Option<&Arc<Tickets>>) -> Result<Htt
 }
 
 impl CouchDb {
-    /// A connection, logged in.
+    /// Opens a connection, logged in.
     pub(super) async fn open(&self) -> Result<Http, StoreError> {
         open(&self.endpoint, self.tickets.as_ref()).await
     }
 }
 
-/// The body of an answer with one of these statuses.
+/// Returns the body of an answer with one of these statuses.
 pub(super) async fn ask(
     http: &mut Http,
     endpoint: &Endpoint,
@@ -128,7 +128,7 @@ impl Store for CouchDb {
         self.resent.count()
     }
 
-    /// Returns the database, which is kept afterwards: it may have been there before.
+    /// Returns the database, which is kept afterwards: it may be older than the run.
     fn made(&self) -> Vec<String> {
         vec![format!("database {}", self.database.trim_start_matches('/'))]
     }

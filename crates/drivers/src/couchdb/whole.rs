@@ -9,13 +9,13 @@ use store::asynchronous::brief;
 use store::{COUNT_PATIENCE, FieldPath, Holding, Reduction, ReductionGroup, StoreError, Sweep, Swept};
 use study::Target;
 
-/// How often is asked whether compaction still runs, and an index that is being built is asked for again.
+/// The pause between two questions whether compaction still runs, or between two requests for an index that is being built.
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// How long a request about many keys may take.
+/// The time a request about many keys may take.
 const SWEEP_PATIENCE: Duration = Duration::from_secs(60);
 
-/// Largest number JavaScript counts to without rounding.
+/// The largest number that JavaScript counts to without rounding.
 const EXACT: f64 = 9_007_199_254_740_992.0;
 
 /// What is said of a database.
@@ -83,7 +83,7 @@ struct Ended {
     error: Option<String>,
 }
 
-/// Looks for documents in one request, which tells their revisions, and deletes those that are there in another.
+/// Looks for documents in one request, which returns their revisions, and deletes the documents that are there in another request.
 pub(super) fn sweep(couch: &CouchDb, sweep: Sweep, keys: &[&[u8]]) -> Result<Swept, StoreError> {
     let (endpoint, database) = (&couch.endpoint, &couch.database);
     let nonsense = |error: serde_json::Error| StoreError::open(endpoint, error);
@@ -120,7 +120,7 @@ pub(super) fn sweep(couch: &CouchDb, sweep: Sweep, keys: &[&[u8]]) -> Result<Swe
 /// The names of views are documents too, but no records.
 const VIEWS: &str = "_all_docs?startkey=%22_design/%22&endkey=%22_design0%22";
 
-/// All documents but those that describe views.
+/// Counts all documents but those that describe views.
 pub(super) fn holding(couch: &CouchDb) -> Result<Holding, StoreError> {
     let (endpoint, path) = (&couch.endpoint, format!("{}/{VIEWS}", couch.database));
     let all = brief(endpoint, COUNT_PATIENCE, async {
@@ -130,7 +130,7 @@ pub(super) fn holding(couch: &CouchDb) -> Result<Holding, StoreError> {
     Ok(Holding { keys: all.total_rows.checked_sub(all.rows.len() as u64), ..Holding::default() })
 }
 
-/// Rewrites the database's file and waits for the end of it.
+/// Rewrites the database's file and waits for the end.
 pub(super) fn compact(couch: &CouchDb, patience: Duration) -> Result<(), StoreError> {
     let (endpoint, database) = (&couch.endpoint, &couch.database);
     brief(endpoint, patience, async {
@@ -147,8 +147,8 @@ pub(super) fn compact(couch: &CouchDb, patience: Duration) -> Result<(), StoreEr
     })
 }
 
-/// Makes a view with the reduce function `_stats`, and reads it. A private database keeps the view, so that its index is part of
-/// the size on disk; from the user's it is removed.
+/// Makes a view with the reduce function `_stats`, and reads the view. A private database keeps the view, so that its index is part of the size on
+/// disk; from the user's database the view is removed.
 pub(super) fn reduce(
     couch: &CouchDb,
     reduction: &Reduction,
@@ -203,7 +203,7 @@ async fn view(http: &mut Http, couch: &CouchDb, design: &str) -> Result<Vec<Row>
     }
 }
 
-/// The design document: the values are JSON in a string, so the map function reads them first.
+/// Returns the design document: the values are JSON in a string, so the map function reads them first.
 fn design(reduction: &Reduction) -> String {
     let field = |path: &FieldPath| {
         path.names().iter().fold("value".to_owned(), |text, name| format!("{text}[{}]", quoted(name)))

@@ -17,8 +17,8 @@ const BATCH_WRITES: usize = 25;
 /// The server's limit of reads in a request.
 const BATCH_READS: usize = 100;
 
-/// An answer with items of that many bytes may be full: the rest of its keys is asked for next. Short of that, keys that were not
-/// looked for were refused.
+/// The number of bytes from which an answer with items may be full: the rest of its keys is asked for next. In a smaller answer, missing keys were
+/// refused.
 const FULL_BYTES: usize = 1 << 20;
 
 /// A slot's connection to a table.
@@ -27,7 +27,7 @@ pub(super) struct Client {
     table: String,
 }
 
-/// Why an operation failed.
+/// The reason why an operation failed.
 pub(super) enum Trouble {
     /// The condition of a write does not hold.
     Condition,
@@ -50,12 +50,12 @@ impl From<HttpError> for Trouble {
 }
 
 impl Trouble {
-    /// The server said no, in its words.
+    /// Returns a refusal, in the server's words.
     pub(super) fn refused(words: impl ToString) -> Trouble {
         Trouble::Other(HttpTrouble::Refused(words.to_string()))
     }
 
-    /// It answered something else than it may.
+    /// Returns the error for an answer that the server must not give.
     pub(super) fn nonsense(words: impl ToString) -> Trouble {
         Trouble::Other(HttpTrouble::Nonsense(words.to_string()))
     }
@@ -128,7 +128,7 @@ impl AsyncClient for Client {
 }
 
 impl Client {
-    /// A slot's client.
+    /// Makes a slot's client.
     pub(super) fn new(signed: Signed, table: String) -> Client {
         Client { signed, table }
     }
@@ -239,7 +239,7 @@ impl Client {
         }
     }
 
-    /// The values of those keys that are there.
+    /// Returns the values of the keys that are there.
     async fn get_many(&mut self, keys: &[&[u8]]) -> Result<HashMap<Vec<u8>, Vec<u8>>, Trouble> {
         // A request may name a key once only.
         let mut seen = HashSet::new();
@@ -277,7 +277,7 @@ impl Client {
         Ok(found)
     }
 
-    /// Puts or deletes, as many a request as it takes.
+    /// Puts or deletes, as many keys per request as a request takes.
     async fn write_many(&mut self, requests: impl Iterator<Item = String>) -> Result<(), Trouble> {
         let requests: Vec<String> = requests.collect();
         let mut part_done = false;
@@ -313,7 +313,7 @@ impl Client {
         Ok(swept)
     }
 
-    /// A request of the protocol, and the body of a good answer.
+    /// Sends a request of the protocol, and returns the body of a good answer.
     pub(super) async fn ask(&mut self, target: &str, body: String) -> Result<Bytes, Trouble> {
         let target = HeaderValue::try_from(format!("DynamoDB_20120810.{target}"));
         let headers = [

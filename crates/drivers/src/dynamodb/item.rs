@@ -7,10 +7,10 @@ use serde::Deserialize;
 use std::borrow::Cow;
 use std::collections::HashMap;
 
-/// What stands before the name of a counter of a record.
+/// The character before the name of a counter of a record.
 const FIELD: char = 'f';
 
-/// The value of an attribute. Those of other types are none of kvtrial's.
+/// The value of an attribute. Attributes of other types are not kvtrial's.
 #[derive(Deserialize)]
 pub(super) struct Attribute<'a> {
     #[serde(rename = "B", borrow)]
@@ -24,24 +24,24 @@ pub(super) struct Attribute<'a> {
 pub(super) struct Item<'a>(#[serde(borrow)] HashMap<Cow<'a, str>, Attribute<'a>>);
 
 impl Item<'_> {
-    /// Its key.
+    /// Returns the item's key.
     pub(super) fn key(&self) -> Result<Vec<u8>, String> {
         let key = self.0.get("k").and_then(|key| key.bytes.as_deref()).ok_or("an item without a key")?;
         bytes(key)
     }
 
-    /// Its value. An empty one is left out.
+    /// Returns the item's value. An empty value is left out.
     pub(super) fn value(&self) -> Result<Vec<u8>, String> {
         self.0.get("v").and_then(|value| value.bytes.as_deref()).map_or(Ok(Vec::new()), bytes)
     }
 
-    /// The count in this attribute.
+    /// Returns the count in this attribute.
     pub(super) fn count(&self, name: &str) -> Result<Option<i64>, String> {
         let Some(count) = self.0.get(name).and_then(|count| count.number.as_deref()) else { return Ok(None) };
         count.parse().map(Some).map_err(|_| format!("{count:?} is no count"))
     }
 
-    /// The counters of a record, and their counts as they are written.
+    /// Returns the counters of a record, with their counts as they are written.
     pub(super) fn fields(&self) -> impl Iterator<Item = Result<(Vec<u8>, &str), String>> {
         self.0.iter().filter_map(|(name, attribute)| {
             let (name, count) = (name.strip_prefix(FIELD)?, attribute.number.as_deref()?);
@@ -54,12 +54,12 @@ fn bytes(coded: &str) -> Result<Vec<u8>, String> {
     BASE64.decode(coded).map_err(|error| error.to_string())
 }
 
-/// `{"k":{"B":"…"}}`.
+/// Returns `{"k":{"B":"…"}}`.
 pub(super) fn key(key: &[u8]) -> String {
     format!(r#"{{"k":{{"B":"{}"}}}}"#, BASE64.encode(key))
 }
 
-/// An item with a value; in words why it cannot be one.
+/// Returns an item with a value, or in words why the value cannot be an item.
 pub(super) fn item(key: &[u8], value: &[u8]) -> Result<String, String> {
     let item_bytes = NAMES_BYTES + key.len() + value.len();
     if item_bytes > MAX_ITEM_BYTES {
@@ -71,12 +71,12 @@ pub(super) fn item(key: &[u8], value: &[u8]) -> Result<String, String> {
     Ok(format!(r#"{{"k":{{"B":"{}"}},"v":{{"B":"{}"}}}}"#, BASE64.encode(key), BASE64.encode(value)))
 }
 
-/// `{":v":{"B":"…"}}`.
+/// Returns `{":v":{"B":"…"}}`.
 pub(super) fn operand(value: &[u8]) -> String {
     format!(r#"{{":v":{{"B":"{}"}}}}"#, BASE64.encode(value))
 }
 
-/// The attribute of a counter of a record.
+/// Returns the name of the attribute for a counter of a record.
 pub(super) fn field(name: &[u8]) -> String {
     format!("{FIELD}{}", URL_SAFE_NO_PAD.encode(name))
 }

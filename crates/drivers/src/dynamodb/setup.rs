@@ -15,19 +15,19 @@ use store::{
 };
 use study::{Durability, Spec, Target};
 
-/// How long a private server may take to let us in: one that is starting is asked again.
+/// The time a private server may take to let us in: a server that is starting is asked again.
 const PRIVATE_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// How long Amazon may take to make a table.
+/// The time Amazon may take to make a table.
 const TABLE_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// Between two looks whether it is made.
+/// The pause between two looks whether the table is made.
 const PAUSE: Duration = Duration::from_millis(50);
 
-/// How long requests about a thousand keys may take.
+/// The time that requests about a thousand keys may take.
 const SWEEP_PATIENCE: Duration = Duration::from_secs(60);
 
-/// The protocol says of itself only when it was made.
+/// The version of the protocol: a date is all that the protocol states about itself.
 const PROTOCOL: &str = "2012-08-10";
 
 struct DynamoDb {
@@ -76,7 +76,7 @@ struct Counted {
     last_evaluated_key: Option<serde_json::Value>,
 }
 
-/// Connects, and makes the table if it is not there.
+/// Connects, and makes the table if it is absent.
 pub(super) fn connect(spec: &Spec, nodes: &[Endpoint]) -> Result<Box<dyn Store>, StoreError> {
     let endpoint = store::only(nodes)?;
     let table = endpoint.database.as_deref().unwrap_or("kvtrial").to_owned();
@@ -128,7 +128,7 @@ pub(super) fn connect(spec: &Spec, nodes: &[Endpoint]) -> Result<Box<dyn Store>,
     }))
 }
 
-/// Words of a refusal, with what to do about the usual ones.
+/// Returns the words of a refusal, with what to do about the usual ones.
 fn remedied(trouble: Trouble) -> String {
     let words = trouble.words();
     let remedy = if words.starts_with("MissingAuthenticationToken") {
@@ -141,7 +141,7 @@ fn remedied(trouble: Trouble) -> String {
     words + remedy
 }
 
-/// Waits for the table, and makes it if it is not there: items are found by the bytes in `k`, and paid for one by one.
+/// Waits for the table, and makes it if it is absent: items are found by the bytes in `k`, and paid for one by one.
 async fn make(client: &mut Client, endpoint: &Endpoint, table: &str) -> Result<(), Trouble> {
     let named = format!(r#"{{"TableName":"{table}"}}"#);
     let mut asked_for = false;
@@ -179,7 +179,7 @@ async fn make(client: &mut Client, endpoint: &Endpoint, table: &str) -> Result<(
     }
 }
 
-/// Whether items lie in it as kvtrial writes them.
+/// Returns whether items lie in the table as kvtrial writes them.
 fn is_of_keys(table: &Table) -> bool {
     let of_bytes = |key: &Definition| key.attribute_name == "k" && key.attribute_type == "B";
     matches!(&table.key_schema[..], [key] if key.attribute_name == "k")
@@ -206,7 +206,7 @@ impl Store for DynamoDb {
         Threading::Shared
     }
 
-    /// Returns the table, which is kept afterwards: it may have been there before.
+    /// Returns the table, which is kept afterwards: it may be older than the run.
     fn made(&self) -> Vec<String> {
         vec![format!("table {}", self.table)]
     }

@@ -12,7 +12,7 @@ use store::{Expected, Operation, Sweep, Swept};
 /// The server's limit of operations in a transaction.
 const TRANSACTION_OPERATIONS: usize = 128;
 
-/// Keys and values of one transaction, as far as its operations can be parted: the server takes requests of 1.5 MiB.
+/// The bytes of keys and values of one transaction, as far as its operations can be split: the server takes requests of 1.5 MiB.
 const TRANSACTION_BYTES: usize = 1 << 20;
 
 /// A slot's connection.
@@ -85,7 +85,7 @@ impl AsyncClient for Client {
 }
 
 impl Client {
-    /// A slot's client.
+    /// Makes a slot's client.
     pub(super) fn new(http: Http) -> Client {
         Client { http }
     }
@@ -169,7 +169,7 @@ impl Client {
         })
     }
 
-    /// Looks for keys, or deletes them, as many a request as a transaction takes.
+    /// Looks for keys, or deletes them, as many keys per request as a transaction takes.
     pub(super) async fn sweep(&mut self, sweep: Sweep, keys: &[&[u8]]) -> Result<Swept, String> {
         let mut swept = Swept::default();
         for (number, keys) in keys.chunks(TRANSACTION_OPERATIONS).enumerate() {

@@ -13,17 +13,17 @@ use store::asynchronous::brief;
 use store::{Deployment, Endpoint, Forming, FormingStep, Members, Node, Place, Ready, StoreError};
 use study::Spec;
 
-/// How long a request about members may take: all of them agree on the answer.
+/// The time a request about members may take: all of them agree on the answer.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// What members answer that have not heard of each other for five seconds yet, or not lately: none may join then.
+/// The answer of members that have not heard from each other for five seconds yet, or not lately: no member may join then.
 const UNHEALTHY: &str = "unhealthy cluster";
 
-/// How long that is waited for, and how soon they are asked again.
+/// The time for which an unhealthy cluster is waited for, and the pause before it is asked again.
 const HEALTHY: Duration = Duration::from_secs(20);
 const AGAIN: Duration = Duration::from_millis(200);
 
-/// How long a new one may take until it has all that the others have.
+/// The time a new member may take until it has everything the others have.
 const JOINING_TIMEOUT: Duration = Duration::from_secs(300);
 
 #[derive(Deserialize)]
@@ -36,7 +36,7 @@ struct MemberList {
 struct KnownMember {
     #[serde(rename = "ID")]
     id: String,
-    /// Empty, and left out, until it was started.
+    /// The name, which is empty, and left out, until the member was started.
     #[serde(default)]
     name: String,
     #[serde(default, rename = "peerURLs")]
@@ -45,7 +45,7 @@ struct KnownMember {
     is_learner: bool,
 }
 
-/// Plans one member more. The others have to know it before it starts, so it is announced to them here.
+/// Plans one more member. The others have to know it before it starts, so it is announced to them here.
 pub(super) fn join(spec: &Spec, place: &mut Place, members: &Members) -> Result<Deployment, StoreError> {
     let program = found(spec)?;
     let name = &members.name;
@@ -60,7 +60,7 @@ pub(super) fn join(spec: &Spec, place: &mut Place, members: &Members) -> Result<
     Ok(Deployment { forming: Some(forming), ..Deployment::from_iter([node]) })
 }
 
-/// Tells the members of one that will learn from them, as soon as they take it; those there were before.
+/// Announces a member that will learn from the others, as soon as they take it; returns the members there were before.
 fn announced(endpoints: &[Endpoint], peers: &str) -> Result<Vec<KnownMember>, StoreError> {
     let until = Instant::now() + HEALTHY;
     loop {
@@ -71,7 +71,8 @@ fn announced(endpoints: &[Endpoint], peers: &str) -> Result<Vec<KnownMember>, St
     }
 }
 
-/// Tells the members of one that will learn from them; those there were before. One that was announced and never started is forgotten first.
+/// Announces a member that will learn from the others; returns the members there were before. A member that was announced and never started is
+/// forgotten first.
 async fn announce(http: &mut Http, endpoint: &Endpoint, peers: &str) -> Result<Vec<KnownMember>, StoreError> {
     let (started, others): (Vec<_>, Vec<_>) =
         list(http, endpoint).await?.into_iter().partition(|it| !it.name.is_empty());
@@ -83,8 +84,8 @@ async fn announce(http: &mut Http, endpoint: &Endpoint, peers: &str) -> Result<V
     Ok(started)
 }
 
-/// Checks that every member has a vote; a member that has learned everything gets one. The leader gives it: in etcd 3.4 the others do not
-/// answer that.
+/// Checks that every member has a vote; a member that has learned everything gets one. The leader gives the vote: in etcd 3.4 the others do not
+/// answer that request.
 fn all_vote(endpoints: &[Endpoint]) -> Result<(), StoreError> {
     let leaders = leaders(&Spec::private("etcd"), endpoints)?;
     let leader: Vec<Endpoint> = leaders.into_iter().map(|place| endpoints[place].clone()).collect();
@@ -102,7 +103,7 @@ async fn list(http: &mut Http, endpoint: &Endpoint) -> Result<Vec<KnownMember>, 
     Ok(listed.members)
 }
 
-/// Asks the first of these that can be reached, with a login. A member that is learning answers no client, and is the last of them.
+/// Asks the first of these members that can be reached, with a login. A member that is learning answers no client, and is the last of them.
 fn with_any<T>(
     endpoints: &[Endpoint],
     question: impl AsyncFnOnce(&mut Http, &Endpoint) -> Result<T, StoreError>,

@@ -6,7 +6,7 @@ use serde::Deserialize;
 use serde_json::json;
 use store::{Endpoint, StoreError};
 
-/// Where tokens are given.
+/// The path that gives tokens.
 pub(super) static DESK: Desk = Desk {
     path: "/v3/auth/authenticate",
     body: |name, password| json!({ "name": name, "password": password }),
@@ -14,18 +14,18 @@ pub(super) static DESK: Desk = Desk {
     header: header::AUTHORIZATION,
 };
 
-/// What a server that asks for a login says to a request without one.
+/// The answer of a server that asks for a login to a request without one.
 pub(super) const NONE: &str = "user name is empty";
 
-/// What a server that asks for none says to a login.
+/// The answer of a server that asks for no login to a login.
 const NOT_ASKED: &str = "authentication is not enabled";
 
-/// Whose server it is.
+/// The owner of a server.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Whose {
-    /// Started by this run, and for it.
+    /// A server that this run has started for itself.
     Private,
-    /// The user's own.
+    /// A server of the user's.
     Users,
 }
 
@@ -40,7 +40,7 @@ struct Listed {
     users: Vec<String>,
 }
 
-/// Logs in. A private server that was just started asks nobody: it is made to first.
+/// Logs in. A private server that was just started does not ask for a password: kvtrial makes it ask first.
 pub(super) async fn log_in(
     http: &mut Http,
     endpoint: &Endpoint,
@@ -79,7 +79,7 @@ async fn lock(http: &mut Http, tickets: &Tickets) -> Result<(), HttpError> {
     Ok(())
 }
 
-/// Checks that nobody has made a user for himself in the moment before the server asked.
+/// Checks that no stranger has made a user in the moment before the server asked for a password.
 async fn is_ours_alone(http: &mut Http, endpoint: &Endpoint) -> Result<(), StoreError> {
     let answered = http.ask(Method::POST, "/v3/auth/user/list", b"{}".to_vec()).await;
     let answered = answered.map_err(|error| StoreError::open(endpoint, error))?;

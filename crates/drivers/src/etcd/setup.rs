@@ -16,10 +16,10 @@ use store::{
 };
 use study::{Spec, Target};
 
-/// How long a server may take to let us in: a server that is starting is asked again.
+/// The time a server may take to let us in: a server that is starting is asked again.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// How long requests about a thousand keys may take.
+/// The time that requests about a thousand keys may take.
 const SWEEP_PATIENCE: Duration = Duration::from_secs(60);
 
 struct Etcd {
@@ -54,7 +54,7 @@ struct Listed {
     members: Vec<serde_json::Value>,
 }
 
-/// What a member says of itself.
+/// The facts that a member states about itself.
 #[derive(Deserialize)]
 struct Member {
     header: Itself,
@@ -72,8 +72,8 @@ struct Version {
     etcdserver: String,
 }
 
-/// Connects and asks for the version. A server does not tell how it was started: one of the user's is taken to sync, as it does
-/// unless an option forbids it.
+/// Connects and asks for the version. A server does not state how it was started: a server of the user's is taken to sync, as it does unless an
+/// option forbids it.
 pub(super) fn connect(spec: &Spec, nodes: &[Endpoint]) -> Result<Box<dyn Store>, StoreError> {
     let [endpoint, ..] = nodes else { return Err(StoreError::Session("no address of etcd was given".into())) };
     let endpoint = endpoint.without_database()?;
@@ -120,12 +120,12 @@ pub(super) fn connect(spec: &Spec, nodes: &[Endpoint]) -> Result<Box<dyn Store>,
     Ok(Box::new(Etcd { endpoints: nodes.to_vec(), next: AtomicUsize::new(0), tickets, capabilities, version }))
 }
 
-/// Whether each of the members that run has all that was agreed: it answers a read only then.
+/// Checks that each of the members that run has everything that was agreed: a member answers a read only then.
 pub(super) fn have_caught_up(spec: &Spec, members: &[Endpoint]) -> Result<(), StoreError> {
     members.iter().try_for_each(|member| connect(spec, std::slice::from_ref(member)).map(drop))
 }
 
-/// The place of the member that leads, as it says itself.
+/// Returns the place of the member that leads, as it says itself.
 pub(super) fn leaders(_: &Spec, members: &[Endpoint]) -> Result<Vec<usize>, StoreError> {
     let leads = |member: &Endpoint| {
         brief(member, SOON, async {
@@ -141,12 +141,12 @@ pub(super) fn leaders(_: &Spec, members: &[Endpoint]) -> Result<Vec<usize>, Stor
     }
 }
 
-/// How long a member may take to say who leads.
+/// The time a member may take to say who leads.
 const SOON: Duration = Duration::from_millis(300);
 
-/// How long several members may take to have a leader, where one of them has just died.
+/// The time several members may take to have a leader, where one of them has just died.
 const ELECTION: Duration = Duration::from_secs(10);
-/// How often they are asked meanwhile.
+/// The pause before they are asked again.
 const AGAIN: Duration = Duration::from_millis(100);
 
 /// Returns whether there is no leader just now, as a member says, or shows by not answering.
@@ -157,13 +157,13 @@ fn is_for_now(error: &StoreError) -> bool {
         .any(|said| words.contains(said))
 }
 
-/// A read of nothing but a number.
+/// A read that returns only a number.
 const COUNT: &str = r#"{"key":"AA==","count_only":true}"#;
 
-/// How many keys there are, from the first to the last.
+/// A read that returns how many keys there are, from the first to the last.
 const COUNT_ALL: &str = r#"{"key":"AA==","range_end":"AA==","count_only":true}"#;
 
-/// Asks something outside of sessions.
+/// Asks a question outside sessions.
 pub(super) async fn ask(http: &mut Http, endpoint: &Endpoint, path: &str, body: String) -> Result<Bytes, StoreError> {
     let answered = http.ask(Method::POST, path, body.into_bytes()).await;
     let answered = answered.map_err(|error| StoreError::open(endpoint, error))?;
@@ -178,7 +178,7 @@ pub(super) async fn ask(http: &mut Http, endpoint: &Endpoint, path: &str, body: 
     }
 }
 
-/// Connects to the member of this number, or to the first one behind it that can be reached.
+/// Connects to the member of this number, or to the first member behind it that can be reached.
 pub(super) async fn open(
     members: &[Endpoint],
     first: usize,

@@ -3,26 +3,26 @@
 
 use std::borrow::Cow;
 
-/// What stands for nothing: no value begins like this but by intent.
+/// The mark that stands for an empty value: no value begins like this except on purpose.
 pub(super) const MARK: &[u8] = b"\xff\xfe\x00kvtrial: empty\x00\xfe\xff";
 
-/// The value lies in its cell as it is.
+/// The form of a value that lies in its cell as it is.
 const PLAIN: u64 = 0;
 
-/// The mark stands before it: it is empty, was when something was appended, or begins like the mark.
+/// The form of a value with the mark before it: the value is empty, was empty when something was appended, or begins like the mark.
 const MARKED: u64 = 1;
 
-/// The cell of a value.
+/// Returns the cell of a value.
 pub(super) fn of(value: &[u8]) -> Cow<'_, [u8]> {
     in_form(if value.is_empty() || value.starts_with(MARK) { MARKED } else { PLAIN }, value)
 }
 
-/// The cell of a value in the form it was read in.
+/// Returns the cell of a value in the form it was read in.
 pub(super) fn in_form(form: u64, value: &[u8]) -> Cow<'_, [u8]> {
     if form == MARKED { Cow::Owned([MARK, value].concat()) } else { Cow::Borrowed(value) }
 }
 
-/// The form and the value of a cell.
+/// Returns the form and the value of a cell.
 pub(super) fn read(cell: &[u8]) -> (u64, &[u8]) {
     match cell.strip_prefix(MARK) {
         Some(value) => (MARKED, value),

@@ -17,10 +17,10 @@ pub(super) const FAMILY: &str = "f";
 /// The cell `f:v`, in base64 as it stands in paths and bodies alike.
 const CELL: &str = "Zjp2";
 
-/// Bytes of a path with many keys: the gateway takes 64 KiB of headers, and one key may have 44 KiB.
+/// The bytes of a path with many keys: the gateway takes 64 KiB of headers, and one key may have 44 KiB.
 const PATH_BYTES: usize = 16 << 10;
 
-/// Keys and values of one request.
+/// The bytes of keys and values of one request.
 const BATCH_BYTES: usize = 1 << 20;
 
 /// The status of a change whose condition did not hold.
@@ -32,7 +32,7 @@ const RACES: u32 = 1000;
 /// Rows the gateway is asked for at a time.
 const SCAN_ROWS: u32 = 1000;
 
-/// A value as it is.
+/// The type of a body that is a value as it is.
 const AS_IT_IS: &str = "application/octet-stream";
 const JSON: &str = "application/json";
 
@@ -76,7 +76,7 @@ impl AsyncClient for Client {
 }
 
 impl Client {
-    /// A slot's client.
+    /// Makes a slot's client.
     pub(super) fn new(http: Http, table: String) -> Client {
         Client { http, table }
     }
@@ -133,7 +133,7 @@ impl Client {
         })
     }
 
-    /// The path of a key's cell.
+    /// Returns the path of a key's cell.
     fn row(&self, key: &[u8], what: &str) -> String {
         format!("/{}/{}/{CELL}?e=b64{what}", self.table, BASE64_IN_URLS.encode(key))
     }
@@ -143,7 +143,7 @@ impl Client {
         Ok(found(answered)?.map(|answered| answered.body))
     }
 
-    /// Deletes what is still what it was when it was read: HBase does not say whether there was a row.
+    /// Deletes a key whose value is still the one that was read: HBase does not say whether there was a row.
     async fn delete(&mut self, key: &[u8]) -> Result<BufferedReply, HttpTrouble> {
         for _ in 0..RACES {
             let Some(cell) = self.get(key).await? else { return Ok(BufferedReply::Missing) };
@@ -174,7 +174,7 @@ impl Client {
         Ok(BufferedReply::Done)
     }
 
-    /// Changes the cell of a key in another way than to replace it.
+    /// Changes the cell of a key in another way than replacing it.
     async fn change(&mut self, key: &[u8], how: &str, values: &[&[u8]]) -> Result<Answered, HttpTrouble> {
         let path = self.row(key, &format!("&check={how}"));
         let mut body = Body::default();
@@ -202,7 +202,7 @@ impl Client {
         Ok(BufferedReply::Done)
     }
 
-    /// Hands out the pairs of those keys that are there, in their order.
+    /// Hands out the pairs of the keys that are there, in their order.
     async fn get_many(&mut self, keys: &[&[u8]], mut found: impl FnMut(&[u8], &[u8])) -> Result<(), HttpTrouble> {
         let mut left = keys.iter().peekable();
         while left.peek().is_some() {
@@ -227,7 +227,7 @@ impl Client {
         done(&self.http.ask_in(JSON, Method::PUT, &path, body.ended()).await?)
     }
 
-    /// Hands out up to `limit` pairs from `start` on; how many. `more` is further JSON of the scanner.
+    /// Hands out up to `limit` pairs from `start` on, and returns how many. `more` is further JSON of the scanner.
     pub(super) async fn scan(
         &mut self,
         start: &[u8],
@@ -269,7 +269,7 @@ impl Client {
         Ok(rows)
     }
 
-    /// Looks for keys, or deletes those that are there, one request each: the gateway deletes one row at a time.
+    /// Looks for keys, or deletes those that are there, with one request per key: the gateway deletes one row at a time.
     pub(super) async fn sweep(&mut self, sweep: Sweep, keys: &[&[u8]]) -> Result<Swept, HttpTrouble> {
         let mut there = std::collections::HashSet::new();
         self.get_many(keys, |key, _| {
@@ -286,7 +286,7 @@ impl Client {
         Ok(swept)
     }
 
-    /// Asks something outside of tables' rows.
+    /// Sends a request that is not about rows of a table.
     pub(super) async fn ask(&mut self, method: Method, path: &str, body: String) -> Result<Answered, HttpTrouble> {
         Ok(self.http.ask_in(JSON, method, path, body).await?)
     }
@@ -350,8 +350,8 @@ fn pairs(body: &[u8], mut found: impl FnMut(&[u8], &[u8])) -> Result<(), HttpTro
     Ok(())
 }
 
-/// An answer with something in it; `None`: there is no such row, or none of those rows. With the same status the gateway says that there is no such table, in
-/// more words.
+/// Returns an answer with rows; `None`: there is no such row, or none of these rows. With the same status the gateway says that there is no such
+/// table, in more words.
 fn found(answered: Answered) -> Result<Option<Answered>, HttpTrouble> {
     match answered.status {
         200 => Ok(Some(answered)),
@@ -364,7 +364,7 @@ pub(super) fn done(answered: &Answered) -> Result<(), HttpTrouble> {
     if answered.status == 200 { Ok(()) } else { Err(refused(answered)) }
 }
 
-/// What the gateway said: its first two lines, behind which Java's own stand.
+/// Returns the gateway's words as a refusal: their first two lines, without Java's lines behind them.
 #[cold]
 pub(super) fn refused(answered: &Answered) -> HttpTrouble {
     let words = String::from_utf8_lossy(&answered.body);

@@ -14,16 +14,16 @@ use store::{
 };
 use study::{Durability, Spec, Target};
 
-/// How long the gateway may take to let us in, and to make the table: one that is starting is asked again.
+/// The time the gateway may take to let us in, and to make the table: a gateway that is starting is asked again.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(20);
 
-/// How long requests about a thousand keys may take, and counting all of them.
+/// The time that requests about a thousand keys, and counting all keys, may take.
 const SWEEP_PATIENCE: Duration = Duration::from_secs(60);
 
 /// The table of a private store, and of one of yours whose URL names none.
 const TABLE: &str = "kvtrial";
 
-/// Of a scanner that reads keys alone.
+/// The words for a scanner that reads only keys.
 const KEYS_ALONE: &str = r#","filter":"{\"type\":\"KeyOnlyFilter\"}""#;
 
 struct HBase {
@@ -57,7 +57,7 @@ struct Status {
     dead: Vec<serde_json::Value>,
 }
 
-/// Connects, and makes the table if it is not there.
+/// Connects, and makes the table if it is absent.
 pub(super) fn connect(spec: &Spec, nodes: &[Endpoint]) -> Result<Box<dyn Store>, StoreError> {
     let endpoint = store::only(nodes)?;
     jvm::no_options_elsewhere(spec)?;
@@ -143,7 +143,7 @@ async fn ask<T: serde::de::DeserializeOwned>(client: &mut Client, path: &str) ->
     }
 }
 
-/// The table's schema, which is given to it where it is not there.
+/// Returns the table's schema, and makes the table where it is absent.
 async fn make(client: &mut Client, table: &str, durability: Durability) -> Result<Schema, HttpTrouble> {
     let path = format!("/{table}/schema");
     if client.ask(Method::GET, &path, String::new()).await?.status == 404 {
@@ -188,7 +188,7 @@ impl Store for HBase {
         Threading::Shared
     }
 
-    /// Returns the table, which is kept afterwards: it may have been there before.
+    /// Returns the table, which is kept afterwards: it may be older than the run.
     fn made(&self) -> Vec<String> {
         vec![format!("table {}", self.table)]
     }

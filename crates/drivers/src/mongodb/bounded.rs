@@ -1,4 +1,4 @@
-//! What is believed of a server. The driver opens its socket itself, so nothing can stand between the two.
+//! The limits of what kvtrial believes of a server. The driver opens its socket itself, so nothing can stand between the two.
 //!
 //! The driver takes messages as long as the server says, in its greeting, that it sends them; a server that says more than MongoDB does
 //! is refused. What the messages of an answer hold is counted; together it may be no more than what the job can get.
@@ -7,13 +7,13 @@ use mongodb::bson::{Bson, Document, RawDocument};
 use mongodb::error::{Error, Result};
 use store::believed::too_large;
 
-/// Believed of what is asked once: collections, groups; and of operations until something else is said.
+/// The most bytes believed of answers to single questions (collections, groups), and of operations until `believe` sets another limit.
 pub(super) const ANSWER_BYTES: usize = 256 << 20;
 
-/// What the driver takes before the greeting. MongoDB and FerretDB name 48,000,000.
+/// The most bytes of a message that the driver takes before the greeting. MongoDB and FerretDB name 48,000,000.
 const MOST_MESSAGE_BYTES: i64 = 48 << 20;
 
-/// About what is around the bytes of a row.
+/// The approximate number of bytes around a row's key and value.
 const ROW_BYTES: usize = 4;
 
 /// Refuses a server by its greeting, in words.
@@ -32,7 +32,7 @@ pub(super) fn check(greeting: &Document) -> std::result::Result<(), String> {
     ))
 }
 
-/// Bytes of an answer so far.
+/// The bytes of an answer so far.
 pub(super) struct Tally {
     bytes: usize,
     most_bytes: usize,
@@ -52,13 +52,13 @@ impl Tally {
         Ok(())
     }
 
-    /// Counts a document of an answer to what is asked once.
+    /// Counts a document of an answer to a single question.
     pub(super) fn add_document(&mut self, document: &RawDocument) -> Result<()> {
         self.add(document.as_bytes().len())
     }
 }
 
-/// What is to be said of an answer that was not believed.
+/// Returns the words for an answer that was not believed.
 pub(super) fn broken_by(error: &Error) -> Option<&str> {
     error.get_custom::<String>().map(String::as_str)
 }

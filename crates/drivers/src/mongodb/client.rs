@@ -21,13 +21,13 @@ use tokio::sync::Semaphore;
 const UPSERT_RETRIES: u32 = 100;
 const DUPLICATE_KEY: i32 = 11000;
 
-/// The server is going down or not yet up.
+/// The errors of a server that is going down or not yet up.
 const LEAVING: [i32; 5] = [91, 189, 10107, 11600, 11602];
 
-/// It may have been done: a time limit passed, a host was lost, or fewer members have it than were asked for.
+/// The errors after which an operation may have been done: a time limit passed, a host was lost, or fewer members have it than were asked for.
 const OPEN: [i32; 6] = [6, 7, 50, 64, 89, 262];
 
-/// Pairs of one command: below the largest message and the largest batch.
+/// The bytes of the pairs of one command: below the largest message and the largest batch.
 const MAX_BATCH_BYTES: usize = 8 << 20;
 const MAX_BATCH: usize = 50_000;
 
@@ -39,7 +39,7 @@ pub(super) struct SlotClient {
     fields: Collection<RawDocumentBuf>,
     journal: Journal,
     turn: Option<Arc<Semaphore>>,
-    /// An answer that holds more is not believed.
+    /// The largest answer that is believed.
     most_bytes: usize,
     resent: Resent,
 }
@@ -128,11 +128,11 @@ fn fail(error: &Error, out: &mut ReplyBuffer) -> BufferedReply {
     }
 }
 
-/// Begins the ids of keys that are not plain text; a character nobody assigned.
+/// The character that begins the ids of keys that are not plain text; it has no meaning in Unicode.
 const ENCODED: char = '\u{F8FF}';
 
-/// A key as a string: FerretDB's index knows no other kind of id. Plain text stays as it is, anything else becomes hexadecimal
-/// digits behind [`ENCODED`]; no two keys become the same.
+/// Returns a key as a string: FerretDB's index knows no other kind of id. Plain text stays as it is, anything else becomes hexadecimal digits behind
+/// [`ENCODED`]; no two keys become the same.
 pub(super) fn id(key: &[u8]) -> String {
     match std::str::from_utf8(key) {
         Ok(text) if !text.starts_with(ENCODED) && !text.contains(|character: char| character.is_control()) => {
@@ -156,7 +156,7 @@ pub(super) fn raw(bytes: &[u8]) -> RawBinaryRef<'_> {
     RawBinaryRef { subtype: BinarySubtype::Generic, bytes }
 }
 
-/// The bytes of a text or binary field in a document.
+/// Returns the bytes of a text or binary field in a document.
 fn bytes<'a>(document: &'a RawDocument, name: &str) -> &'a [u8] {
     match document.get(name) {
         Ok(Some(RawBsonRef::String(text))) => text.as_bytes(),
@@ -181,7 +181,7 @@ fn number(document: Option<RawDocumentBuf>, out: &mut ReplyBuffer) -> BufferedRe
     }
 }
 
-/// The id of a field: the key's length keeps (key, field) pairs apart.
+/// Returns the id of a field: the key's length keeps (key, field) pairs apart.
 fn field_id(key: &[u8], field: &[u8]) -> String {
     id(&[key.len().to_string().as_bytes(), b":", key, field].concat())
 }
@@ -244,7 +244,7 @@ impl SlotClient {
         })
     }
 
-    /// A value, if it can be believed.
+    /// Returns a value, if it can be believed.
     fn believed<'a>(&self, value: Cow<'a, [u8]>) -> Result<Cow<'a, [u8]>> {
         Tally::new(self.most_bytes).add(value.len())?;
         Ok(value)
@@ -305,7 +305,7 @@ impl SlotClient {
     }
 }
 
-/// Adds to a counter, creating it; the document afterwards.
+/// Adds to a counter, which is created when absent, and returns the document afterwards.
 async fn add(counters: &Collection<RawDocumentBuf>, id: String, update: Document) -> Result<Option<RawDocumentBuf>> {
     counters.find_one_and_update(doc! { "_id": id }, update).upsert(true).return_document(ReturnDocument::After).await
 }

@@ -12,7 +12,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use store::{FieldPath, Reduction, ReductionGroup};
 
-/// The document of a pair.
+/// Returns the document of a pair.
 pub(super) fn pair(key: &[u8], value: &[u8]) -> RawDocumentBuf {
     let mut document = RawDocumentBuf::new();
     document.append(cstr!("_id"), id(key).as_str());
@@ -27,7 +27,7 @@ pub(super) fn pair(key: &[u8], value: &[u8]) -> RawDocumentBuf {
     document
 }
 
-/// What finds the document of a pair, when it holds this value.
+/// Returns the filter that finds the document of a pair, when it holds this value.
 pub(super) fn holding(key: &[u8], value: &[u8]) -> mongodb::error::Result<Document> {
     let mut filter = Document::try_from(pair(key, value))?;
     for name in ["o", "v"] {
@@ -36,7 +36,7 @@ pub(super) fn holding(key: &[u8], value: &[u8]) -> mongodb::error::Result<Docume
     Ok(filter)
 }
 
-/// The value in a document.
+/// Returns the value in a document.
 pub(super) fn value(document: &RawDocument) -> Cow<'_, [u8]> {
     match (document.get("v"), document.get("o")) {
         (Ok(Some(RawBsonRef::Binary(binary))), _) => Cow::Borrowed(binary.bytes),
@@ -45,8 +45,8 @@ pub(super) fn value(document: &RawDocument) -> Cow<'_, [u8]> {
     }
 }
 
-/// A JSON object, if the value is one that every server takes, with its bytes beside it. A large one can be several times as long as
-/// an object, and stays bytes: what is declared to be taken is taken.
+/// Returns a JSON object, if the value is one that every server takes, with its bytes beside it. A large value can be several times as long as an
+/// object, and stays bytes: the store must take every value it declares to take.
 fn object(value: &[u8]) -> Option<RawDocumentBuf> {
     if value.first() != Some(&b'{') {
         return None;
@@ -56,7 +56,7 @@ fn object(value: &[u8]) -> Option<RawDocumentBuf> {
     (object.as_bytes().len() + value.len() <= MAX_VALUE_BYTES).then_some(object)
 }
 
-/// Names with dots or dollars mean something else to a server, or are refused by it.
+/// Returns whether the names are plain. Names with dots or dollars have another meaning to a server, or are refused by it.
 fn names_are_plain(object: &Document) -> bool {
     fn is_plain(value: &Bson) -> bool {
         match value {
@@ -68,12 +68,12 @@ fn names_are_plain(object: &Document) -> bool {
     object.iter().all(|(name, value)| !name.is_empty() && !name.contains(['.', '$', '\0']) && is_plain(value))
 }
 
-/// An object as JSON; nothing of one that has none, which was not stored here.
+/// Returns an object as JSON; nothing for an object that has no JSON, which kvtrial has not stored.
 fn json(object: &RawDocument) -> Vec<u8> {
     serde_json::to_vec(&object).unwrap_or_default()
 }
 
-/// What a group is asked for.
+/// The figures that a group is asked for.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Figures {
     /// The number of its objects, and the sum of a field.
@@ -83,7 +83,7 @@ pub(super) enum Figures {
 }
 
 impl Figures {
-    /// How often a server is asked. FerretDB 1.24 gives the objects of a group to the first accumulator only.
+    /// Returns how often a server is asked. FerretDB 1.24 gives the objects of a group to the first accumulator only.
     pub(super) fn of(product: Product) -> &'static [Figures] {
         match product {
             Product::MongoDb => &[Figures::Both],
@@ -92,7 +92,7 @@ impl Figures {
     }
 }
 
-/// The stages that count and sum.
+/// Returns the stages that count and sum.
 pub(super) fn pipeline(reduction: &Reduction, figures: Figures) -> [Document; 2] {
     let field = |path: &FieldPath| format!("$o.{path}");
     let mut group = doc! { "_id": field(&reduction.group) };
@@ -105,7 +105,7 @@ pub(super) fn pipeline(reduction: &Reduction, figures: Figures) -> [Document; 2]
     [doc! { "$match": { "o": { "$exists": true } } }, doc! { "$group": group }]
 }
 
-/// Adds what the server says of a group.
+/// Adds the server's figures of a group.
 pub(super) fn note(groups: &mut BTreeMap<String, ReductionGroup>, made: &Document) -> Result<(), String> {
     let number = |name: &str| match made.get(name) {
         None => Ok(0),

@@ -19,28 +19,29 @@ use store::{
 use study::{Address, Durability, Spec, Target};
 use tokio::sync::Semaphore;
 
-/// How long a server may take to let us in: a server that is starting is asked again.
+/// The time a server may take to let us in: a server that is starting is asked again.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// The driver's monitor asks the server how it is on a connection of its own, and gives up every other connection when the answer takes
-/// longer than this. A server that stands still for a while is what kvtrial measures: its operations end by their own deadlines.
+/// The time for an answer to the driver's monitor. The monitor asks the server how it is on a connection of its own, and gives up every other
+/// connection when the answer takes longer than this. A server that freezes for a while is what kvtrial measures: its operations end by their own
+/// deadlines.
 const MONITOR_TIMEOUT: Duration = Duration::from_secs(3600);
 
-/// How long making the collections may take.
+/// The time that making the collections may take.
 const SETUP_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// Collections, all ours.
+/// The names of the collections, all of which are ours.
 pub(super) const COLLECTIONS: [&str; 3] = ["kvtrial_kv", "kvtrial_counters", "kvtrial_fields"];
 
-/// Connections of a session to FerretDB at most. SQLite has one writer; FerretDB lets writers poll for their turn, and with 16 of
-/// them none comes through within 10 s. So kvtrial sends it one write at a time.
+/// The most connections of a session to FerretDB. SQLite has one writer; FerretDB lets writers poll for their turn, and with 16 of them none comes
+/// through within 10 s. So kvtrial sends FerretDB one write at a time.
 const CONNECTIONS_OF_FERRETDB: u32 = 4;
 
 struct MongoDb {
     product: Product,
-    /// Connections of a session at most; slots beyond them wait for one.
+    /// The most connections of a session; slots beyond them wait for one.
     most_connections: u32,
-    /// FerretDB: one write at a time, over all sessions.
+    /// The turn for FerretDB: one write at a time, over all sessions.
     turn: Option<Arc<Semaphore>>,
     options: ClientOptions,
     database: String,
@@ -50,7 +51,7 @@ struct MongoDb {
     resent: Resent,
 }
 
-/// What the server says it is.
+/// The identity that the server states.
 struct Identity {
     product: &'static str,
     version: String,
@@ -95,7 +96,7 @@ pub(super) fn connect(spec: &Spec, nodes: &[Endpoint]) -> Result<Box<dyn Store>,
     }))
 }
 
-/// Returns the level. MongoDB's is the client's choice; of a FerretDB that kvtrial has not started only the fact that it writes is known.
+/// Returns the level. MongoDB's level is the client's choice; of a FerretDB that kvtrial has not started only the fact that it writes is known.
 fn durability(spec: &Spec, identity: &Identity) -> Durability {
     match (&spec.target, spec.durability) {
         (_, Some(level)) => level,
@@ -145,7 +146,7 @@ fn options(endpoint: &Endpoint) -> ClientOptions {
         .build()
 }
 
-/// A client that has spoken to the server, or why not, soon.
+/// Returns a client that has spoken to the server, or soon an error.
 async fn enter(place: &str, options: ClientOptions, database: &str) -> Result<Database, StoreError> {
     let greet = async {
         let database = Client::with_options(options)?.database(database);
@@ -161,7 +162,7 @@ async fn enter(place: &str, options: ClientOptions, database: &str) -> Result<Da
     Ok(database)
 }
 
-/// Collections that are there already stay, no matter whose their documents are: nobody has said yet that they may go.
+/// Makes the collections. Collections that are there already stay, even with somebody else's documents: nobody has said yet that they may go.
 async fn make_collections(database: &Database) -> mongodb::error::Result<()> {
     let mut existing = Vec::new();
     let mut tally = Tally::new(ANSWER_BYTES);
@@ -192,7 +193,7 @@ async fn identity(database: &Database) -> mongodb::error::Result<Identity> {
     })
 }
 
-/// Effective options of a `mongod`, flattened; FerretDB has none to show.
+/// Returns the effective options of a `mongod`, flattened; FerretDB shows none.
 async fn settings(database: &Database) -> BTreeMap<String, String> {
     let mut config = BTreeMap::new();
     let admin = database.client().database("admin");
@@ -367,7 +368,7 @@ impl Store for MongoDb {
     }
 }
 
-/// What the aggregation makes of the pairs.
+/// Returns the aggregation's figures of the pairs.
 async fn aggregate(
     database: &Database,
     product: Product,

@@ -11,18 +11,19 @@ use store::{Expected, Operation, Resent};
 const DEADLOCK_RETRIES: u32 = 100;
 const DEADLOCK: u16 = 1213;
 const DUPLICATE_KEY: u16 = 1062;
-/// A parameter was longer than the server takes. It was sent ahead of its statement, which stays spoilt: it must be prepared again.
+/// The errors for a parameter that was longer than the server takes. The parameter was sent ahead of its statement, which stays spoilt: the statement
+/// must be prepared again.
 const TOO_LONG: [u16; 2] = [1105, 1301];
-/// Errors after which the server hangs up: shutting down, connection killed, packet too large (and so not read).
+/// The errors after which the server hangs up: shutting down, connection killed, packet too large (and so not read).
 const LAST_WORDS: [u16; 5] = [1053, 1317, 1927, 1153, 4031];
 
-/// The server met an error while it made the statement last.
+/// The error of a server that failed while it committed the statement.
 const DURING_COMMIT: u16 = 1180;
 
-/// A statement has at most 65,535 parameters.
+/// The most pairs of a statement: a statement has at most 65,535 parameters.
 const MAX_PAIRS: usize = 32_000;
 
-/// Statements prepared once per connection.
+/// The statements that are prepared once per connection.
 #[derive(Clone, Copy)]
 enum Sql {
     Get,
@@ -56,7 +57,7 @@ const SQL: [&str; 11] = [
 pub(super) struct Client {
     opts: Opts,
     link: Option<Link>,
-    /// An answer that takes more is not believed.
+    /// The largest answer that is believed.
     most_bytes: usize,
     resent: Resent,
 }
@@ -68,8 +69,8 @@ struct Link {
 }
 
 impl Client {
-    /// Not connected yet. Packets of its connections, and answers until something else is said, have keys and values of at most
-    /// `largest_reply_bytes`.
+    /// Makes a client that is not connected yet. Packets of its connections, and answers until `believe` sets another limit, have keys and values of
+    /// at most `largest_reply_bytes`.
     pub(super) fn new(opts: &Opts, largest_reply_bytes: u64, resent: Resent) -> Client {
         let most_bytes = wire_bytes(largest_reply_bytes);
         Client { opts: packets_of(opts, most_bytes), link: None, most_bytes, resent }
@@ -178,7 +179,7 @@ impl Link {
         Ok(row)
     }
 
-    /// Runs a statement without rows; the number of rows it matched.
+    /// Runs a statement without rows, and returns the number of rows it matched.
     async fn run(&mut self, sql: Sql, params: impl Into<Params> + Send) -> Result<u64, Error> {
         let statement = self.statement(sql).await?;
         if let Err(error) = self.conn.exec_drop(&statement, params).await {
@@ -268,8 +269,8 @@ impl Link {
         })
     }
 
-    /// A counter after its statement. An update leaves the sum as the last insert id; an insert leaves none, and `by` is the sum.
-    /// With `by` 0 an update counts as one row like an insert does, but then it leaves its sum (0 is no id).
+    /// Returns a counter after its statement. An update leaves the sum as the last insert id; an insert leaves none, and `by` is the sum. With `by` 0
+    /// an update counts as one row like an insert does, but then it leaves its sum (0 is no id).
     fn count(&self, matched: u64, by: i64) -> i64 {
         match (matched, self.conn.last_insert_id()) {
             (1, None) => by,
@@ -316,7 +317,7 @@ fn too_long(error: &Error) -> bool {
     matches!(error, Error::Server(server) if TOO_LONG.contains(&server.code))
 }
 
-/// A column of bytes.
+/// Returns a column of bytes.
 fn bytes(row: &Row, column: usize) -> &[u8] {
     match row.as_ref(column) {
         Some(Value::Bytes(bytes)) => bytes,

@@ -18,16 +18,16 @@ use store::{
 };
 use study::{Address, Durability, Spec};
 
-/// How long a server may take to let us in: a server that is starting is asked again.
+/// The time a server may take to let us in: a server that is starting is asked again.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// What servers of the family have when nobody has said otherwise.
+/// The `wait_timeout` that servers of the family have by default, in seconds.
 const WAIT_TIMEOUT_S: usize = 28_800;
 
-/// How long making the tables may take.
+/// The time that making the tables may take.
 const SETUP_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// Settings that matter for speed and safety.
+/// The settings that matter for speed and safety.
 const SETTINGS: [&str; 14] = [
     "innodb_buffer_pool_size",
     "innodb_doublewrite",
@@ -118,7 +118,7 @@ fn opts(endpoint: &Endpoint, database: Option<String>) -> Opts {
     packets_of(&builder.into(), 0)
 }
 
-/// A connection, or why not, soon.
+/// Opens a connection, or soon returns an error.
 pub(super) async fn enter(place: &str, opts: Opts) -> Result<Conn, StoreError> {
     match tokio::time::timeout(CONNECT_TIMEOUT, Conn::new(opts)).await {
         Ok(conn) => conn.map_err(|error| StoreError::open(place, store::tls::explained(error))),
@@ -126,7 +126,7 @@ pub(super) async fn enter(place: &str, opts: Opts) -> Result<Conn, StoreError> {
     }
 }
 
-/// Tables that are there already stay, no matter whose their rows are: nobody has said yet that they may go.
+/// Makes the tables. Tables that are there already stay, even with somebody else's rows: nobody has said yet that they may go.
 async fn make_tables(conn: &mut Conn, database: &str) -> mysql_async::Result<()> {
     let database = database.replace('`', "``");
     conn.query_drop(format!("CREATE DATABASE IF NOT EXISTS `{database}`")).await?;
@@ -235,7 +235,7 @@ impl Store for MySql {
         TABLES.iter().map(|(table, _)| format!("table {database}.{table}")).collect()
     }
 
-    /// The database stays: it may have been there before, and may be granted to somebody.
+    /// Leaves the database: it may be older than the run, and may be granted to somebody.
     fn unmake(&self) -> Result<(), StoreError> {
         let tables = TABLES.map(|(table, _)| table).join(", ");
         self.ask(SETUP_TIMEOUT, async |conn| conn.query_drop(format!("DROP TABLE IF EXISTS {tables}")).await)

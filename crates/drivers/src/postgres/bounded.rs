@@ -1,4 +1,4 @@
-//! What is believed of a server: between the socket and the driver, which would hold whatever is announced.
+//! The limits of what kvtrial believes of a server: between the socket and the driver, which would hold as much as the server announces.
 //!
 //! A reply ends with the message that says that the server is ready for the next. The messages before it, by the sizes they announce,
 //! may together be no larger than what the job can get; see [`believed`](store::believed).
@@ -11,22 +11,22 @@ use std::task::{Context, Poll};
 use store::believed::{too_large, wire_bytes};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
-/// Tag and length of a message.
+/// The size of a message's tag and length.
 const HEADER_BYTES: usize = 5;
 
-/// Tag of the message at the end of every reply.
+/// The tag of the message at the end of every reply.
 const READY: u8 = b'Z';
 
-/// Believed until something else is said: answers to what is asked once.
+/// The most bytes believed until `believe` sets another limit: answers to single questions.
 const ANSWER_BYTES: usize = 256 << 20;
 
-/// What a connection may be told, known on both sides of the driver.
+/// The limit of a connection's replies, known on both sides of the driver.
 #[derive(Clone)]
 pub(super) struct Believed(Arc<Limit>);
 
 struct Limit {
     most_bytes: AtomicUsize,
-    /// Bytes of the reply that was too large.
+    /// The bytes of the reply that was too large.
     announced: AtomicUsize,
     is_passed: AtomicBool,
 }
@@ -37,12 +37,12 @@ impl Believed {
         Believed(Arc::new(Limit { most_bytes, announced, is_passed: AtomicBool::new(false) }))
     }
 
-    /// Replies carry at most `largest_reply_bytes` bytes of keys and values.
+    /// Sets the limit: replies carry at most `largest_reply_bytes` bytes of keys and values.
     pub(super) fn believe(&self, largest_reply_bytes: u64) {
         self.0.most_bytes.store(wire_bytes(largest_reply_bytes), Ordering::Relaxed);
     }
 
-    /// What is to be said of the reply for which the connection was given up, if there was one.
+    /// Returns the words for the reply because of which the connection was given up, if there was one.
     pub(super) fn broken_by(&self) -> Option<String> {
         let limit = &*self.0;
         let passed = limit.is_passed.load(Ordering::Acquire);
@@ -57,20 +57,20 @@ impl Believed {
     }
 }
 
-/// Where one message ends and the next begins.
+/// The place where one message ends and the next begins.
 #[derive(Default)]
 struct Messages {
     header: [u8; HEADER_BYTES],
-    /// Bytes of the header that are there.
+    /// The bytes of the header that are there.
     headed: usize,
-    /// Bytes of the message that are still to come.
+    /// The bytes of the message that are still to come.
     left: usize,
-    /// Bytes of the reply so far, with all of the message it is at.
+    /// The bytes of the reply so far, with all of the present message.
     reply_bytes: usize,
 }
 
 impl Messages {
-    /// Follows some bytes. An error is the size of a reply beyond `most_bytes`.
+    /// Follows some bytes. The error is the size of a reply beyond `most_bytes`.
     fn follow(&mut self, mut bytes: &[u8], most_bytes: usize) -> Result<(), usize> {
         loop {
             let body = self.left.min(bytes.len());
@@ -101,7 +101,7 @@ impl Messages {
     }
 }
 
-/// A socket that fails when the server says more than is believed.
+/// A socket that fails when the server sends more than is believed.
 pub(super) struct Bounded<S> {
     socket: S,
     believed: Believed,
@@ -109,7 +109,7 @@ pub(super) struct Bounded<S> {
 }
 
 impl<S> Bounded<S> {
-    /// The socket, and the handle on what it believes.
+    /// Wraps a socket; returns it with the handle on its limit.
     pub(super) fn new(socket: S) -> (Bounded<S>, Believed) {
         let believed = Believed::new();
         (Bounded { socket, believed: believed.clone(), messages: Messages::default() }, believed)

@@ -21,7 +21,7 @@ pub(super) struct Line {
     layout: Layout,
     link: RefCell<Option<Rc<Link>>>,
     opening: Mutex<()>,
-    /// What every connection is to believe, once that was said.
+    /// The limit of replies on every connection, once it was set.
     believed: Cell<Option<u64>>,
 }
 
@@ -63,11 +63,11 @@ impl Line {
     }
 }
 
-/// How an operation failed.
+/// The way in which an operation failed.
 enum Trouble {
     /// There is no connection, in words.
     Closed(String),
-    /// The driver says so.
+    /// The driver reports an error.
     Driver(Error),
 }
 
@@ -84,7 +84,7 @@ pub(super) struct Client {
 }
 
 impl Client {
-    /// A slot on a client's connection.
+    /// Makes a slot on a client's connection.
     pub(super) fn new(line: Rc<Line>, resent: Resent) -> Client {
         Client { line, resent }
     }
@@ -123,7 +123,7 @@ impl AsyncClient for Client {
     }
 }
 
-/// Whether the server undid the statement because of another one.
+/// Returns whether the server undid the statement because of another one.
 fn undone(error: &Error) -> bool {
     matches!(error.code(), Some(&SqlState::T_R_DEADLOCK_DETECTED | &SqlState::T_R_SERIALIZATION_FAILURE))
 }
@@ -169,7 +169,7 @@ impl Link {
         self.client.query(&self.prepared[sql as usize], params).await
     }
 
-    /// Runs a statement without rows; the number of rows it changed.
+    /// Runs a statement without rows, and returns the number of rows it changed.
     async fn run(&self, sql: Sql, params: Params<'_>) -> Result<u64, Error> {
         self.client.execute(&self.prepared[sql as usize], params).await
     }
@@ -231,7 +231,7 @@ impl Link {
         })
     }
 
-    /// An upsert may meet each key once only; pairs with a key given twice go another, slower way.
+    /// Stores pairs. An upsert may meet each key only once; pairs with a repeated key go another, slower way.
     async fn put_many(&self, pairs: &[(&[u8], &[u8])]) -> Result<BufferedReply, Error> {
         let (keys, values): (Vec<&[u8]>, Vec<&[u8]>) = pairs.iter().copied().unzip();
         match self.run(Sql::PutMany, &[&keys, &values]).await {

@@ -8,13 +8,13 @@ use super::CAPABILITIES;
 use store::Capabilities;
 use study::Spec;
 
-/// The layouts, the default first.
+/// The names of the layouts, the default first.
 pub(super) const NAMES: &[&str] = &["table", "hstore", "jsonb"];
 
-/// kvtrial's own limit where a value becomes text: up to four times as long, and made again as a whole by each write.
+/// kvtrial's own limit of a value that becomes text: the text is up to four times as long, and each write makes all of it again.
 const MAX_TEXT_VALUE_BYTES: usize = 4 << 20;
 
-/// One layout.
+/// A layout of values in tables.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Layout {
     /// `k bytea, v bytea`.
@@ -26,7 +26,7 @@ pub(super) enum Layout {
 }
 
 impl Layout {
-    /// The layout a spec asks for; names are checked before.
+    /// Returns the layout that a spec asks for; names are checked before.
     pub(super) fn of(spec: &Spec) -> Layout {
         match spec.options.get("layout").map(String::as_str) {
             Some("hstore") => Layout::Hstore,
@@ -35,7 +35,7 @@ impl Layout {
         }
     }
 
-    /// What a store of this layout does, and its limits.
+    /// Returns the capabilities of a store with this layout.
     pub(super) fn capabilities(self) -> Capabilities {
         match self {
             Layout::Table => CAPABILITIES,
@@ -52,11 +52,11 @@ mod statements {
     use super::Layout;
     use tokio_postgres::types::Type;
 
-    /// The extension's functions may be in any schema of the user's.
+    /// The statement that finds the extension's functions, which may be in any schema of the user's.
     pub(in crate::postgres) const HSTORE_IN_SIGHT: &str = "SELECT set_config('search_path', quote_ident(nspname) || ', public', false) \
          FROM pg_extension JOIN pg_namespace ON pg_namespace.oid = extnamespace WHERE extname = 'hstore'";
 
-    /// Statements prepared when a connection is opened.
+    /// The statements that are prepared when a connection is opened.
     #[derive(Clone, Copy)]
     pub(in crate::postgres) enum Sql {
         Get,
@@ -77,7 +77,7 @@ mod statements {
 
     const COUNT: usize = 14;
 
-    /// Types of each statement's parameters.
+    /// The types of each statement's parameters.
     pub(in crate::postgres) const TYPES: [&[Type]; COUNT] = [
         &[Type::BYTEA],
         &[Type::BYTEA, Type::BYTEA],
@@ -96,7 +96,7 @@ mod statements {
     ];
 
     impl Layout {
-        /// Tables and their columns.
+        /// Returns the tables and their columns.
         pub(in crate::postgres) fn tables(self) -> [(&'static str, &'static str); 3] {
             match self {
                 Layout::Table => [
@@ -113,7 +113,7 @@ mod statements {
             }
         }
 
-        /// The text of each statement, in the order of [`Sql`].
+        /// Returns the text of each statement, in the order of [`Sql`].
         pub(in crate::postgres) fn statements(self) -> &'static [&'static str; COUNT] {
             match self {
                 Layout::Table => &TABLE,
@@ -133,7 +133,7 @@ mod statements {
             }
         }
 
-        /// Count and sum over the documents that the values are: two paths in, and key, count and sum of each group out.
+        /// Returns the statement that counts and sums over the documents that the values are: two paths in, and key, count and sum of each group out.
         pub(in crate::postgres) fn reduce(self) -> &'static str {
             match self {
                 Layout::Table => {
@@ -151,7 +151,7 @@ mod statements {
             }
         }
 
-        /// How values lie, for the report.
+        /// Returns how values lie, for the report.
         pub(in crate::postgres) fn describe(self) -> (&'static str, &'static str) {
             match self {
                 Layout::Table => ("table", "bytea column"),

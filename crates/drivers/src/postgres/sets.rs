@@ -20,12 +20,12 @@ pub(super) struct PostgresSets {
     endpoint: Endpoint,
     patience: Duration,
     sets: usize,
-    /// Of arrays: the numbers of ids, and those of each set until it is stored.
+    /// The arrays: the numbers of ids, and the numbers of each set until it is stored.
     arrays: Option<(IdIndex, Vec<Vec<i32>>)>,
 }
 
 impl PostgresSets {
-    /// Empty ones.
+    /// Makes empty sets.
     pub fn open(
         endpoint: &Endpoint,
         way: SetWay,
@@ -66,20 +66,20 @@ impl PostgresSets {
         self.wait(self.client.batch_execute(sql))
     }
 
-    /// Takes the tables away.
+    /// Drops the tables.
     fn forget(&mut self) -> Result<(), StoreError> {
         let tables: String = (0..self.sets).map(|set| format!("DROP TABLE IF EXISTS kvtrial.set_{set};")).collect();
         self.batch(&format!("CREATE SCHEMA IF NOT EXISTS kvtrial; {tables} DROP TABLE IF EXISTS kvtrial.set_arrays;"))
     }
 
-    /// A query of one number.
+    /// Runs a query that returns one number.
     fn number(&self, sql: &str) -> Result<u64, StoreError> {
         let row = self.wait(self.client.query_one(sql, &[]))?;
         let number: i64 = row.try_get(0).map_err(|error| StoreError::open(&self.endpoint, words(&error)))?;
         Ok(number.unsigned_abs())
     }
 
-    /// The ids (or numbers) of sets, as a query of one column.
+    /// Returns the query for the ids (or numbers) of sets, as one column.
     fn query(&self, combination: SetCombination, sets: Range<usize>) -> String {
         if self.arrays.is_some() {
             return format!("SELECT unnest({})::bigint", array(combination, sets));
@@ -95,7 +95,7 @@ impl PostgresSets {
     }
 }
 
-/// The array of the union or intersection of sets.
+/// Returns the expression for the array of the union or intersection of sets.
 fn array(combination: SetCombination, sets: Range<usize>) -> String {
     let each: Vec<String> = sets.map(|set| format!("(SELECT ids FROM kvtrial.set_arrays WHERE s = {set})")).collect();
     let operator = match combination {

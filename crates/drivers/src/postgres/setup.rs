@@ -22,13 +22,13 @@ use tokio::net::{TcpStream, UnixStream};
 use tokio_postgres::config::SslMode;
 use tokio_postgres::{Config, NoTls};
 
-/// How long a server may take to let us in: a server that is starting is asked again.
+/// The time a server may take to let us in: a server that is starting is asked again.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// How long making the tables may take.
+/// The time that making the tables may take.
 const SETUP_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// Settings that matter for speed and safety.
+/// The settings that matter for speed and safety.
 const SETTINGS: [&str; 14] = [
     "commit_delay",
     "default_transaction_isolation",
@@ -93,7 +93,7 @@ fn config(endpoint: &Endpoint) -> Config {
     config
 }
 
-/// The driver wants a directory and a port, people give the socket (`/run/postgresql/.s.PGSQL.5432`) or the directory.
+/// Returns the directory and the port that the driver wants, from the socket (`/run/postgresql/.s.PGSQL.5432`) or the directory that people give.
 fn socket(path: &Path) -> (&Path, u16) {
     let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
     match (name.strip_prefix(".s.PGSQL.").and_then(|port| port.parse().ok()), path.parent()) {
@@ -102,7 +102,7 @@ fn socket(path: &Path) -> (&Path, u16) {
     }
 }
 
-/// A connection, or why not, soon. It ends when the client is dropped.
+/// Opens a connection, or soon returns an error. The connection ends when the client is dropped.
 pub(super) async fn enter(endpoint: &Endpoint) -> Result<(tokio_postgres::Client, Believed), StoreError> {
     match tokio::time::timeout(CONNECT_TIMEOUT, open(endpoint)).await {
         Ok(entered) => entered.map_err(|error| StoreError::open(endpoint, error)),
@@ -110,7 +110,7 @@ pub(super) async fn enter(endpoint: &Endpoint) -> Result<(tokio_postgres::Client
     }
 }
 
-/// A connection whose replies are bounded; or why there is none, in words.
+/// Opens a connection whose replies are bounded, or says in words why there is none.
 pub(super) async fn open(endpoint: &Endpoint) -> Result<(tokio_postgres::Client, Believed), String> {
     let config = &config(endpoint);
     let words = |error: std::io::Error| error.to_string();
@@ -164,8 +164,8 @@ async fn speak(
     Ok((client, believed))
 }
 
-/// Tables with rows stay, no matter whose they are: nobody has said yet that they may go. On the user's server empty ones are made again, for
-/// they may be of another layout.
+/// Makes the tables. Tables with rows stay, even with somebody else's rows: nobody has said yet that they may go. On the user's server empty tables
+/// are made again, because they may have another layout.
 async fn make_tables(
     client: &tokio_postgres::Client,
     layout: Layout,
@@ -178,10 +178,10 @@ async fn make_tables(
     Ok(())
 }
 
-/// What a statement that makes a table again begins with.
+/// The beginning of a statement that makes a table again.
 const DROP: &str = "DROP TABLE IF EXISTS kvtrial.";
 
-/// The statements that make the tables, each behind `before` and its name if there is such a text.
+/// Returns the statements that make the tables, each behind `before` and its name if there is such a text.
 fn tables(layout: Layout, before: &str) -> String {
     let mut text = String::from("SET client_min_messages = warning; CREATE SCHEMA IF NOT EXISTS kvtrial;");
     if layout == Layout::Hstore {
@@ -198,14 +198,14 @@ fn tables(layout: Layout, before: &str) -> String {
     text
 }
 
-/// Rows in all of the tables.
+/// Counts the rows in all of the tables.
 async fn rows(client: &tokio_postgres::Client, layout: Layout) -> Result<u64, tokio_postgres::Error> {
     let counts = layout.tables().map(|(table, _)| format!("(SELECT count(*) FROM kvtrial.{table})"));
     let row = client.query_one(&format!("SELECT {}", counts.join(" + ")), &[]).await?;
     row.try_get::<_, i64>(0).map(i64::unsigned_abs)
 }
 
-/// Keys, counters and records of counters, in any layout.
+/// Counts keys, counters and records of counters, in any layout.
 async fn keys(client: &tokio_postgres::Client) -> Result<u64, tokio_postgres::Error> {
     let count = "SELECT (SELECT count(*) FROM kvtrial.kv) + (SELECT count(*) FROM kvtrial.counters) \
         + (SELECT count(DISTINCT k) FROM kvtrial.fields)";
@@ -230,7 +230,7 @@ fn durability(settings: &BTreeMap<String, String>) -> Durability {
     }
 }
 
-/// The server's own words where there are some, else the driver's with their cause.
+/// Returns the server's own words where there are some, else the driver's with their cause.
 pub(super) fn words(error: &tokio_postgres::Error) -> String {
     match (error.as_db_error(), std::error::Error::source(error)) {
         (Some(said), _) => format!("{} ({})", said.message(), said.code().code()),
@@ -313,7 +313,7 @@ impl Store for Postgres {
         std::iter::once("schema kvtrial".to_owned()).chain(tables).collect()
     }
 
-    /// The schema stays where there is more in it, such as tables of another layout.
+    /// Leaves the schema where there is more in it, such as tables of another layout.
     fn unmake(&self) -> Result<(), StoreError> {
         let drops: String = self.layout.tables().map(|(table, _)| format!("{DROP}{table};")).into_iter().collect();
         self.ask(SETUP_TIMEOUT, async |client| {

@@ -14,14 +14,14 @@ pub(super) struct Client {
     signed: Signed,
     /// The path of the bucket: `/kvtrial`.
     bucket: String,
-    /// The key read or written last, and the ETag it had.
+    /// The key of the last read or write, and its ETag.
     last: Option<(Vec<u8>, HeaderValue)>,
 }
 
 /// The retry limit when another client wins the race.
 const RACES: u32 = 1000;
 
-/// Whether a write with a condition was done.
+/// The result of a write with a condition.
 #[derive(PartialEq, Eq)]
 enum Stored {
     Done,
@@ -43,7 +43,7 @@ impl AsyncClient for Client {
 }
 
 impl Client {
-    /// A slot's client.
+    /// Makes a slot's client.
     pub(super) fn new(signed: Signed, bucket: String) -> Client {
         Client { signed, bucket, last: None }
     }
@@ -124,7 +124,7 @@ impl Client {
         }
     }
 
-    /// The ETag the object has now.
+    /// Returns the ETag the object has now.
     async fn etag(&mut self, key: &[u8]) -> Result<Option<HeaderValue>, HttpTrouble> {
         let path = self.path(key);
         let answered = self.signed.ask(Method::HEAD, &path, "", &[], Vec::new()).await?;
@@ -136,7 +136,7 @@ impl Client {
         }
     }
 
-    /// The ETag that has this version number, if the object still has it.
+    /// Returns the ETag that has this version number, if the object still has it.
     async fn etag_of_version(&mut self, key: &[u8], asked: u64) -> Result<Option<HeaderValue>, HttpTrouble> {
         // Another slot may have read a later one.
         let known = self.last.take().filter(|(of, etag)| of == key && version(etag) == asked).map(|(_, etag)| etag);
@@ -165,7 +165,7 @@ impl Client {
     }
 }
 
-/// The name of an object: the key itself where it is letters, digits, `-` and `_`, else `~` and base64. It needs no escapes in a path.
+/// Returns the name of an object: the key itself where it is letters, digits, `-` and `_`, else `~` and base64. The name needs no escapes in a path.
 pub(super) fn name_of(key: &[u8]) -> String {
     let plain = key.iter().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_'));
     match std::str::from_utf8(key) {
@@ -179,19 +179,19 @@ fn etag_of(answered: &Answered) -> Result<HeaderValue, HttpTrouble> {
     etag.ok_or_else(|| HttpTrouble::Nonsense("an object without an ETag".into()))
 }
 
-/// A number for an ETag, the same for the same one, and never 0.
+/// Returns a number for an ETag: always the same for the same ETag, and never 0.
 fn version(etag: &HeaderValue) -> u64 {
     let mut hasher = DefaultHasher::new();
     etag.as_bytes().hash(&mut hasher);
     hasher.finish().max(1)
 }
 
-/// Whether it is the object that is not there, and not the bucket.
+/// Returns whether the answer means that the object is missing, not the bucket.
 fn is_no_key(answered: &Answered) -> bool {
     said(answered, "Code").is_some_and(|code| code == "NoSuchKey")
 }
 
-/// What stands in an element of the answer.
+/// Returns the text in an element of the answer.
 pub(super) fn said(answered: &Answered, element: &str) -> Option<String> {
     let text = String::from_utf8_lossy(&answered.body);
     let (_, rest) = text.split_once(&format!("<{element}>"))?;

@@ -1,11 +1,11 @@
-//! Private servers of S3's protocol: which there are, and how each is started.
+//! Private servers of S3's protocol: which products there are, and how each is started.
 
 use super::{BUNDLE, INSTALL};
 use std::path::{Path, PathBuf};
 use store::{CommandLine, Endpoint, OptionInfo, Place, StoreError, programs};
 use study::Spec;
 
-/// The option that chooses one.
+/// The option that chooses the product.
 pub(super) const SERVER: OptionInfo =
     OptionInfo::one_of("server", &["versitygw", "s3s-fs"], "the program of a private store");
 
@@ -23,7 +23,7 @@ pub(super) enum Server {
 }
 
 impl Server {
-    /// The one a spec asks for.
+    /// Returns the product that a spec asks for.
     pub fn of(spec: &Spec) -> Server {
         match spec.options.get(SERVER.name).map(String::as_str) {
             Some("s3s-fs") => Server::S3sFs,
@@ -56,7 +56,7 @@ impl Server {
         }
     }
 
-    /// `1.8.0` of "Version  : v1.8.0", `0.14.1` of "s3s-fs 0.14.1".
+    /// Returns `1.8.0` from "Version  : v1.8.0", and `0.14.1` from "s3s-fs 0.14.1".
     pub fn version(self, program: &Path) -> Option<String> {
         let line = programs::version_line(program, &["--version"])?;
         let version = match self {
@@ -66,7 +66,7 @@ impl Server {
         Some(version.to_owned())
     }
 
-    /// Returns how the server is started, and where it then listens.
+    /// Returns the command that starts the server, and the endpoint where it then listens.
     pub fn start(self, spec: &Spec, place: &mut Place, data: &Path) -> Result<(CommandLine, Endpoint), StoreError> {
         let program = self.program().ok_or_else(|| StoreError::NotFound {
             store: spec.name.clone(),

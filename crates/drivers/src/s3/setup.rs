@@ -13,13 +13,13 @@ use store::{
 };
 use study::{Durability, Spec, Target};
 
-/// How long a server may take to let us in.
+/// The time a server may take to let us in.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(20);
 
-/// The protocol says of itself only when it was made.
+/// The version of the protocol: a date is all that the protocol states about itself.
 const PROTOCOL: &str = "2006-03-01";
 
-/// Where a bucket is if nothing is said.
+/// The region of a bucket by default.
 const FIRST_REGION: &str = "us-east-1";
 
 struct S3 {
@@ -32,7 +32,7 @@ struct S3 {
     version: String,
 }
 
-/// Connects, and makes the bucket if it is not there.
+/// Connects, and makes the bucket if it is absent.
 pub(super) fn connect(spec: &Spec, nodes: &[Endpoint]) -> Result<Box<dyn Store>, StoreError> {
     let endpoint = store::only(nodes)?;
     let bucket = endpoint.database.as_deref().unwrap_or("kvtrial").to_owned();
@@ -85,7 +85,7 @@ pub(super) fn connect(spec: &Spec, nodes: &[Endpoint]) -> Result<Box<dyn Store>,
     }))
 }
 
-/// Words of a refusal, with what to do about the usual ones.
+/// Returns the words of a refusal, with what to do about the usual ones.
 fn remedied(trouble: HttpTrouble) -> String {
     let words = trouble.words();
     // versitygw does not know the key.
@@ -97,7 +97,7 @@ fn remedied(trouble: HttpTrouble) -> String {
     words + remedy
 }
 
-/// Makes the bucket if it is not there; what the server calls itself.
+/// Makes the bucket if it is absent, and returns the name that the server gives itself.
 async fn make(signed: &mut Signed, bucket: &str, region: &str) -> Result<String, HttpTrouble> {
     let path = format!("/{bucket}");
     // A list of one: its refusals have words, which those of HEAD have not.
@@ -153,7 +153,7 @@ impl Store for S3 {
         Threading::Shared
     }
 
-    /// Returns the bucket, which is kept afterwards: it may have been there before.
+    /// Returns the bucket, which is kept afterwards: it may be older than the run.
     fn made(&self) -> Vec<String> {
         vec![format!("bucket {}", self.bucket)]
     }

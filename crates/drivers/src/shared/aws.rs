@@ -12,7 +12,7 @@ use store::tls::{CA, TLS};
 #[cfg(feature = "aws")]
 pub(crate) use service::{Service, Signed, shown};
 
-/// The options every store behind signed requests has.
+/// The options of every store behind signed requests.
 pub(crate) const OPTIONS: [OptionInfo; 3] = [
     OptionInfo::text("region", "region that requests are signed for [the one in the host's name, else us-east-1]"),
     TLS,

@@ -1,4 +1,4 @@
-//! The same for stores behind HTTP: one reply of an operation is mutated, cut and sent in pieces, over a real socket.
+//! Fuzzing of stores behind HTTP: one reply of an operation is mutated, cut and sent in pieces, over a real socket.
 //!
 //! Whatever comes, the client must not panic, must come to an end, must hold no more than came, and must make the same of one reply
 //! however it is split.
@@ -15,10 +15,10 @@ use tokio::net::UnixStream;
 /// An operation, and good replies to its requests: status and body.
 pub(crate) type HttpSample = (Operation<'static>, &'static [(u16, &'static str)]);
 
-/// A client that is not at an end after this hangs.
+/// The time after which a client that is not at an end hangs.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// A reply of announced length, or in chunks.
+/// Returns a reply of announced length, or in chunks.
 fn reply(status: u16, body: &str, dice: &mut Dice) -> Vec<u8> {
     let head = format!("HTTP/1.1 {status} X\r\nContent-Type: application/json\r\n");
     let at = dice.below(body.len());
@@ -58,7 +58,7 @@ async fn serve(socket: UnixStream, replies: Vec<Vec<u8>>, piece_bytes: usize) {
     }
 }
 
-/// What a client makes of the replies.
+/// Returns the client's reply to these answers.
 async fn made<C: AsyncClient>(
     make: impl Fn(Http) -> C,
     operation: &Operation<'_>,

@@ -21,14 +21,14 @@ use study::Address;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpStream, UnixStream};
 
-/// A connection that was idle for so long is opened again: servers close theirs after some seconds (Node after 5), and a request that
-/// meets a connection being closed would be lost.
+/// The time after which an idle connection is opened again: servers close theirs after some seconds (Node after 5), and a request that meets a
+/// connection being closed would be lost.
 const LONGEST_IDLE: Duration = Duration::from_secs(2);
 
 /// The status of a request that carries no login that is known (any more).
 const UNAUTHORIZED: u16 = 401;
 
-/// How long a new ticket is given to become known before it is used: the first at once.
+/// The pauses that let a new ticket become known before it is used: the first at once.
 const TICKET_PAUSES: [Duration; 3] = [Duration::ZERO, Duration::from_millis(50), Duration::from_millis(300)];
 
 pub(crate) use hyper::Method;
@@ -37,7 +37,7 @@ pub(crate) use hyper::header;
 pub(crate) use tickets::{Desk, Tickets};
 pub(crate) use trouble::HttpTrouble;
 
-/// What a server answered.
+/// An answer of a server.
 pub(crate) struct Answered {
     /// The status, e.g. 404.
     pub(crate) status: u16,
@@ -47,7 +47,7 @@ pub(crate) struct Answered {
     pub(crate) headers: HeaderMap,
 }
 
-/// How a request failed.
+/// The way in which a request failed.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum HttpError {
     /// No connection could be made: nothing was sent.
@@ -64,22 +64,22 @@ pub(crate) enum HttpError {
 /// A connection to a server; opened again by the first request that finds it closed.
 pub(crate) struct Http {
     endpoint: Endpoint,
-    /// Servers of the same store, asked when this one cannot be reached.
+    /// The servers of the same store that are asked when this one cannot be reached.
     others: VecDeque<Endpoint>,
     /// The header with the login, as requests carry it.
     login: Option<(HeaderName, String)>,
     tickets: Option<Arc<Tickets>>,
     sender: Option<SendRequest<Full<Bytes>>>,
     used: Instant,
-    /// A body that takes more is not believed.
+    /// The largest body that is believed.
     most_bytes: usize,
 }
 
-/// Believed until something else is said: answers to what is asked once.
+/// The most bytes believed until `believe` sets another limit: answers to single questions.
 const ANSWER_BYTES: usize = 256 << 20;
 
 impl Http {
-    /// Bodies carry at most `largest_reply_bytes` bytes of keys and values.
+    /// Sets the limit: bodies carry at most `largest_reply_bytes` bytes of keys and values.
     pub(crate) fn believe(&mut self, largest_reply_bytes: u64) {
         self.most_bytes = wire_bytes(largest_reply_bytes);
     }
@@ -94,7 +94,7 @@ impl Http {
         Ok(Http { login, ..Http::new(endpoint, sender) })
     }
 
-    /// Connects. Requests carry the last ticket there is.
+    /// Connects. Requests carry the latest ticket.
     pub(crate) async fn open_with(endpoint: &Endpoint, tickets: Option<Arc<Tickets>>) -> Result<Http, HttpError> {
         let sender = Some(connect(endpoint).await?);
         let login = tickets.as_ref().and_then(|tickets| tickets.carried());
@@ -113,13 +113,13 @@ impl Http {
         }
     }
 
-    /// Connects. Requests carry no login but what their headers are.
+    /// Connects. Requests carry only the login that is in their headers.
     #[cfg(feature = "aws")]
     pub(crate) async fn open_bare(endpoint: &Endpoint) -> Result<Http, HttpError> {
         Ok(Http::new(endpoint, Some(connect(endpoint).await?)))
     }
 
-    /// Connects to the first of these servers of one store that can be reached, and to another when that one is gone.
+    /// Connects to the first of these servers of one store that can be reached, and to another when the connected one is gone.
     pub(crate) async fn open_any(
         endpoints: impl IntoIterator<Item = Endpoint>,
         tickets: Option<Arc<Tickets>>,
@@ -134,7 +134,7 @@ impl Http {
         Ok(http)
     }
 
-    /// A request was dropped, and with it its connection: the next goes to another server, where there is one.
+    /// Gives the connection up, because a request was dropped: the next request goes to another server, where there is one.
     #[cfg(feature = "etcd")]
     pub(crate) fn give_up(&mut self) {
         self.sender = None;
@@ -157,19 +157,19 @@ impl Http {
         connected
     }
 
-    /// Speaks over a connection that is there.
+    /// Wraps a connection that is open already.
     #[cfg(test)]
     pub(crate) async fn over(endpoint: &Endpoint, stream: UnixStream) -> Result<Http, HttpError> {
         Ok(Http::new(endpoint, Some(speak(stream).await?)))
     }
 
-    /// The connection, if the server has not closed it meanwhile.
+    /// Returns the connection, if the server has not closed it meanwhile.
     async fn still_open(&mut self) -> Option<SendRequest<Full<Bytes>>> {
         let mut sender = self.sender.take().filter(|_| self.used.elapsed() < LONGEST_IDLE)?;
         sender.ready().await.ok().map(|()| sender)
     }
 
-    /// The whole body, unless it announces, or turns out to have, more than is believed.
+    /// Returns the whole body, unless the body announces, or turns out to have, more bytes than are believed.
     async fn body(&self, mut body: Incoming) -> Result<Bytes, HttpError> {
         let announced = body.size_hint().lower();
         if announced > self.most_bytes as u64 {
@@ -188,8 +188,8 @@ impl Http {
         Ok(whole.into())
     }
 
-    /// Sends a request and reads the whole answer; again with a new ticket where the old one is not known any more, and once more after
-    /// each of some pauses: while members of a cluster elect a leader, one of them may not know yet what another has given.
+    /// Sends a request and reads the whole answer. Sends it again with a new ticket where the old one is not known any more, and once more after each
+    /// of some pauses: while members of a cluster elect a leader, one of them may not know yet what another has given.
     pub(crate) async fn ask(&mut self, method: Method, path: &str, json: Vec<u8>) -> Result<Answered, HttpError> {
         let Some(tickets) = self.tickets.clone() else { return self.ask_once(method, path, json).await };
         // Asking for a ticket may have been given up in its middle: a request without one would be refused from then on.
@@ -212,7 +212,7 @@ impl Http {
         self.ask_in("application/json", method, path, json).await
     }
 
-    /// Sends a request whose body, like that of its answer, is of this kind, and reads the whole answer.
+    /// Sends a request with a body of this type, reads the whole answer, and expects the same type there.
     pub(crate) async fn ask_in(
         &mut self,
         kind: &'static str,
@@ -259,7 +259,7 @@ impl Http {
     }
 }
 
-/// Text as part of a path or a query: everything but letters, digits and `-._~` as `%XX`.
+/// Returns text as part of a path or a query: everything but letters, digits and `-._~` as `%XX`.
 pub(crate) fn in_url(text: impl AsRef<[u8]>) -> String {
     let bytes = text.as_ref();
     bytes.iter().fold(String::with_capacity(bytes.len()), |mut url, byte| {

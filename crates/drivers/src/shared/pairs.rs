@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-/// The pairs of a batch that may name a key once only, in their order: of a key given twice the later value counts.
+/// Returns the pairs of a batch that may name a key only once, in their order: of a repeated key the last value counts.
 pub(crate) fn last_of_each<'a>(pairs: &'a [(&'a [u8], &'a [u8])]) -> Vec<&'a (&'a [u8], &'a [u8])> {
     let mut seen = HashSet::with_capacity(pairs.len());
     let mut left: Vec<_> = pairs.iter().rev().filter(|(key, _)| seen.insert(*key)).collect();

@@ -6,7 +6,7 @@ use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
 
-/// Shakes hands with a server whose certificate those trusted have signed; or why not, in words.
+/// Shakes hands with a server whose certificate a trusted authority has signed, or says in words why that failed.
 pub(crate) async fn over(stream: TcpStream, host: &str, trust: &Trust) -> Result<TlsStream<TcpStream>, String> {
     let name = ServerName::try_from(host.to_owned())
         .map_err(|_| format!("TLS: '{host}' is no name of a host; correct the URL"))?;

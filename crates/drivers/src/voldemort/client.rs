@@ -21,10 +21,10 @@ pub(super) struct SlotClient {
     resent: Resent,
 }
 
-/// What became of a value that was to be stored.
+/// The result of storing a value.
 enum Written {
     Stored,
-    /// A later version is there, or the same one.
+    /// A later version is there, or the same version.
     Obsolete,
 }
 
@@ -114,7 +114,7 @@ impl SlotClient {
         outcomes
     }
 
-    /// Reads a reply of each node that was sent something.
+    /// Reads a reply of each node that got a request.
     async fn receive(&mut self, outcomes: &mut [(usize, Result<(), LineTrouble>)]) {
         let patience = self.cluster.patience();
         for (node, outcome) in outcomes {
@@ -127,7 +127,7 @@ impl SlotClient {
         }
     }
 
-    /// Asks as many nodes as a read requires, and others of the key's for those that fail: which have answered.
+    /// Asks as many nodes as a read requires, and other nodes of the key in place of those that fail; returns the nodes that have answered.
     async fn read(&mut self, kind: Kind, key: &[u8]) -> Result<Vec<usize>, Trouble> {
         let required = self.cluster.copies().required_reads;
         let holders = self.cluster.holders(key, required);
@@ -153,7 +153,7 @@ impl SlotClient {
         Ok(answered)
     }
 
-    /// The only latest one of the values that these nodes have answered.
+    /// Returns the only latest value among the answers of these nodes.
     fn only_value(&self, nodes: &[usize]) -> Result<Option<Versioned<'_>>, Trouble> {
         let mut values = Vec::new();
         for node in nodes {
@@ -162,7 +162,7 @@ impl SlotClient {
         only(values)
     }
 
-    /// The latest versions of a key: none, one, or siblings.
+    /// Returns the latest versions of a key: none, one, or siblings.
     async fn clocks(&mut self, key: &[u8]) -> Result<Vec<Clock>, Trouble> {
         let nodes = self.read(Kind::GetVersion, key).await?;
         let mut clocks = Vec::new();
@@ -173,8 +173,8 @@ impl SlotClient {
         Ok(kept.into_iter().map(|place| clocks[place].clone()).collect())
     }
 
-    /// Stores a value as the version after this one: first on the node that masters the write, then on the others of the key's, each of which
-    /// is waited for as long as nodes are given.
+    /// Stores a value as the version after this one: first on the node that masters the write, then on the other nodes of the key. Each of them is
+    /// waited for up to a node's time limit.
     async fn write(&mut self, key: &[u8], value: &[u8], seen: &Clock) -> Result<Written, Trouble> {
         let required = self.cluster.copies().required_writes;
         let holders = self.cluster.holders(key, required);
@@ -196,7 +196,7 @@ impl SlotClient {
         Err(failed.unwrap_or_else(unlikely))
     }
 
-    /// Writes what the master has to the others. A node that has a later version needs none.
+    /// Writes the master's value to the other nodes. A node that has a later version needs none.
     async fn write_to_others(&mut self, others: &[usize], required: usize) -> Result<Written, Trouble> {
         let (mut stored, mut failed) = (1, None);
         for (node, outcome) in self.exchange(others).await {
@@ -220,7 +220,7 @@ impl SlotClient {
         }
     }
 
-    /// Deletes what is not later than this version on all nodes of the key: whether one of them had it.
+    /// Deletes values that are not later than this version on all nodes of the key, and returns whether one of the nodes had any.
     async fn delete(&mut self, key: &[u8], seen: &Clock) -> Result<bool, Trouble> {
         let required = self.cluster.copies().required_writes;
         let holders = self.cluster.holders(key, required);
@@ -306,7 +306,7 @@ impl SlotClient {
     }
 }
 
-/// Waits no longer than a node is given; the error is how long that was.
+/// Waits no longer than a node's time limit; the error is how long that was.
 async fn within<T>(patience: Option<Duration>, work: impl Future<Output = T>) -> Result<T, Duration> {
     match patience {
         Some(patience) => timeout(patience, work).await.map_err(|_| patience),
@@ -314,7 +314,7 @@ async fn within<T>(patience: Option<Duration>, work: impl Future<Output = T>) ->
     }
 }
 
-/// The version that covers all of these.
+/// Returns the version that covers all of these.
 fn merged(clocks: &[Clock]) -> Clock {
     clocks.iter().fold(Clock::default(), |mut merged, clock| {
         merged.merge(clock);
@@ -334,12 +334,12 @@ fn only(mut values: Vec<Versioned<'_>>) -> Result<Option<Versioned<'_>>, Trouble
     }
 }
 
-/// A ring has a node for every key.
+/// Returns the error for a ring without nodes, which cannot be: a ring has a node for every key.
 fn unlikely() -> Trouble {
     Trouble::NotConnected("no node has the key".into())
 }
 
-/// The time a clock carries along; the server does not compare it.
+/// Returns the time that a clock carries along; the server does not compare it.
 fn now_ms() -> u64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     u64::try_from(since.as_millis()).unwrap_or(u64::MAX)

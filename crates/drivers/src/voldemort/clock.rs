@@ -14,17 +14,17 @@ pub(super) struct Entry {
 }
 
 impl Clock {
-    /// Adds what a server sent.
+    /// Adds an entry that a server sent.
     pub(super) fn push(&mut self, entry: Entry) {
         self.entries.push(entry);
     }
 
-    /// Its entries.
+    /// Returns the clock's entries.
     pub(super) fn entries(&self) -> &[Entry] {
         &self.entries
     }
 
-    /// Whether this has everything that `other` has: it is the same version or a later one.
+    /// Returns whether this clock has everything that `other` has: it is the same version or a later one.
     pub(super) fn covers(&self, other: &Clock) -> bool {
         other.entries.iter().all(|theirs| self.writes_of(theirs.node) >= theirs.writes)
     }
@@ -33,7 +33,7 @@ impl Clock {
         self.entries.iter().find(|entry| entry.node == node).map_or(0, |entry| entry.writes)
     }
 
-    /// Takes over what `other` has and this has not.
+    /// Takes over the writes that `other` has and this clock lacks.
     pub(super) fn merge(&mut self, other: &Clock) {
         for theirs in &other.entries {
             match self.entries.binary_search_by_key(&theirs.node, |entry| entry.node) {
@@ -43,7 +43,7 @@ impl Clock {
         }
     }
 
-    /// The version after this one, if this node masters the write.
+    /// Returns the version after this one, if this node masters the write.
     pub(super) fn incremented(&self, node: i32) -> Clock {
         let mut next = self.clone();
         let writes = next.writes_of(node).saturating_add(1);
@@ -52,7 +52,7 @@ impl Clock {
     }
 }
 
-/// The places of the versions that no other is later than: one, or several siblings. Of equal ones the first counts.
+/// Returns the places of the versions that no other is later than: one, or several siblings. Of equal versions the first counts.
 pub(super) fn latest<'a>(clocks: impl Iterator<Item = &'a Clock>) -> Vec<usize> {
     let mut kept: Vec<(usize, &Clock)> = Vec::new();
     for (place, clock) in clocks.enumerate() {

@@ -7,24 +7,25 @@ use std::time::{Duration, Instant};
 use store::Endpoint;
 use study::Address;
 
-/// How long a node that did not answer is asked only where there is no other.
+/// The time for which a node that did not answer is asked only where there is no other.
 const REST: Duration = Duration::from_secs(1);
 
-/// How long a node may take where others hold the same keys.
+/// The time a node may take where others hold the same keys.
 const PATIENCE: Duration = Duration::from_millis(500);
 
-/// Nodes, and who is where.
+/// The nodes, and the keys they hold.
 pub(super) struct Cluster {
     pub(super) store: String,
     pub(super) layout: Layout,
     pub(super) endpoints: Vec<Endpoint>,
-    /// Until when each node is left alone, in milliseconds since `born`; 0: it answers.
+    /// The end of each node's rest, in milliseconds since `born`; 0: the node answers.
     rests: Vec<AtomicU64>,
     born: Instant,
 }
 
 impl Cluster {
-    /// The cluster of a store, which this server has told. The only server of a cluster is reached as it was reached, whatever it says.
+    /// Makes the cluster of a store from the layout that this server has stated. The only server of a cluster is reached at this endpoint, whatever
+    /// it states.
     pub(super) fn new(store: &str, layout: Layout, told_by: &Endpoint) -> Cluster {
         let reached = |host: &str, port: u16| Endpoint {
             address: Address::Tcp { host: host.to_owned(), port: Some(port) },
@@ -42,18 +43,18 @@ impl Cluster {
         self.layout.copies
     }
 
-    /// The number of a node in clocks.
+    /// Returns the number of a node in clocks.
     pub(super) fn id_of(&self, node: usize) -> i32 {
         self.layout.members[node].id
     }
 
-    /// How long a node may take; `None`: there is no other to ask.
+    /// Returns how long a node may take; `None`: there is no other to ask.
     pub(super) fn patience(&self) -> Option<Duration> {
         (self.copies().replication > 1).then_some(PATIENCE)
     }
 
-    /// The nodes that hold a key, in the order of the ring. Those that did not answer lately are left out, as far as at least `required`
-    /// are left; one caller at a time tries them again.
+    /// Returns the nodes that hold a key, in the order of the ring. Nodes that did not answer lately are left out, as long as at least `required`
+    /// nodes remain; one caller at a time tries them again.
     pub(super) fn holders(&self, key: &[u8], required: usize) -> Vec<usize> {
         let mut holders = self.layout.ring.holders(key);
         if self.rests.iter().all(|rest| rest.load(Ordering::Relaxed) == 0) {
@@ -79,7 +80,7 @@ impl Cluster {
             || until <= now_ms && rest.compare_exchange(until, next, Ordering::Relaxed, Ordering::Relaxed).is_ok()
     }
 
-    /// A node has answered, or has not.
+    /// Notes that a node has answered, or has not.
     pub(super) fn heard(&self, node: usize, answered: bool) {
         let rest = &self.rests[node];
         if answered {

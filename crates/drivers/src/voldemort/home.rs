@@ -1,4 +1,4 @@
-//! A Voldemort that was built on this machine: its script, and what lies beside it.
+//! A Voldemort that was built on this machine: its script, and the files beside it.
 
 use super::INSTALL;
 use ground::jvm;
@@ -7,10 +7,10 @@ use std::path::{Path, PathBuf};
 use store::{Availability, StoreError, programs};
 use study::Spec;
 
-/// The script that starts a server. kvtrial runs what it runs, so that there is one process.
+/// The script that starts a server. kvtrial runs the script's command itself, so that there is one process.
 const PROGRAM: &str = "voldemort-server.sh";
 
-/// The variable that names it.
+/// The variable that names the script.
 const NAMED: &str = "KVTRIAL_VOLDEMORT";
 
 /// The newest Java that has a security manager.
@@ -23,7 +23,7 @@ pub(super) struct Home {
 }
 
 impl Home {
-    /// The build a spec means.
+    /// Returns the build that a spec means.
     ///
     /// # Errors
     /// It is not there: how to get it.
@@ -43,12 +43,12 @@ impl Home {
         Ok(Home { directory, version })
     }
 
-    /// Its version, from the name of its jar.
+    /// Returns the version, from the name of the jar.
     pub(super) fn version(&self) -> &str {
         &self.version
     }
 
-    /// Its classes, and those of its libraries.
+    /// Returns the class path: the build's classes, and the classes of its libraries.
     pub(super) fn class_path(&self) -> OsString {
         let mut classes = self.directory.join("dist/*").into_os_string();
         classes.push(":");
@@ -57,7 +57,7 @@ impl Home {
     }
 }
 
-/// Of `dist/voldemort-1.3.0.jar` the version. Beside it may be a jar of its contributions.
+/// Returns the version from `dist/voldemort-1.3.0.jar`. There may be a jar of contributions beside it.
 fn version(directory: &Path) -> Option<String> {
     let files = std::fs::read_dir(directory.join("dist")).ok()?.flatten();
     let of_file = |name: OsString| {
@@ -67,7 +67,7 @@ fn version(directory: &Path) -> Option<String> {
     files.filter_map(|file| of_file(file.file_name())).max()
 }
 
-/// Whether a build and a Java for it are here.
+/// Returns whether a build and a Java for it are here.
 pub(super) fn probe() -> Availability {
     match Home::of(&Spec::private("voldemort")) {
         Err(StoreError::NotFound { what, .. }) => Availability::NotFound(what),

@@ -3,22 +3,22 @@
 use super::metadata::{Copies, Member};
 use super::ring::Ring;
 
-/// The store that holds them, and their names in it.
+/// The store that holds the two files, and their names in it.
 pub(super) const STORE: &str = "metadata";
 pub(super) const CLUSTER: &str = "cluster.xml";
 pub(super) const STORES: &str = "stores.xml";
 
-/// One store, as the cluster keeps it.
+/// The layout of one store in the cluster.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Layout {
     pub(super) members: Vec<Member>,
     pub(super) ring: Ring,
     pub(super) copies: Copies,
-    /// The engine that holds its values, e.g. `bdb`.
+    /// The engine that holds the values, e.g. `bdb`.
     pub(super) persistence: String,
 }
 
-/// The texts between `<name>` and `</name>`, none of which is within another.
+/// Returns the texts between `<name>` and `</name>`; none of them contains another.
 fn texts<'a>(xml: &'a str, name: &str) -> impl Iterator<Item = &'a str> {
     let (open, close) = (format!("<{name}>"), format!("</{name}>"));
     let mut rest = xml;
@@ -34,7 +34,7 @@ fn text<'a>(xml: &'a str, name: &str) -> Option<&'a str> {
     texts(xml, name).next()
 }
 
-/// XML without its comments.
+/// Returns XML without its comments.
 fn uncommented(xml: &str) -> String {
     let mut kept = String::with_capacity(xml.len());
     let mut rest = xml;

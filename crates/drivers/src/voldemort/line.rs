@@ -11,10 +11,10 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 
-/// Believed until something else is said: answers to what is asked once.
+/// The most bytes believed until `believe` sets another limit: answers to single questions.
 const ANSWER_BYTES: usize = 64 << 20;
 
-/// How a request failed.
+/// The way in which a request failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum LineTrouble {
     /// No connection: nothing was sent.
@@ -25,20 +25,20 @@ pub(super) enum LineTrouble {
     Protocol(String),
 }
 
-/// What is said of a server that has closed the connection.
+/// The words for a server that has closed the connection.
 const CLOSED: &str = "the server closed the connection";
 
 pub(super) struct Line {
     endpoint: Endpoint,
     stream: Option<TcpStream>,
-    /// A request has been begun whose reply has not been read: if that was given up, the connection is of no use.
+    /// Whether a request was begun whose reply has not been read: if that request was given up, the connection is of no use.
     waiting: bool,
     received: Vec<u8>,
     most_bytes: usize,
 }
 
 impl Line {
-    /// A connection that is opened by its first request.
+    /// Makes a connection that its first request opens.
     pub(super) fn to(endpoint: &Endpoint) -> Line {
         Line {
             endpoint: endpoint.clone(),
@@ -49,7 +49,7 @@ impl Line {
         }
     }
 
-    /// Replies carry at most that many bytes of keys and values.
+    /// Sets the limit: replies carry at most this number of bytes of keys and values.
     pub(super) fn believe(&mut self, largest_reply_bytes: u64) {
         self.most_bytes = wire_bytes(largest_reply_bytes);
     }
@@ -79,7 +79,7 @@ impl Line {
         sent.map_err(|error| self.lost(error))
     }
 
-    /// Reads the reply to the request that was sent; [`Line::body`] has it.
+    /// Reads the reply to the request that was sent; [`Line::body`] returns the reply.
     pub(super) async fn receive(&mut self) -> Result<(), LineTrouble> {
         self.received.clear();
         let Some(stream) = &mut self.stream else { return Err(LineTrouble::Lost(CLOSED.into())) };
@@ -106,12 +106,12 @@ impl Line {
         }
     }
 
-    /// The reply that was read last, without its length.
+    /// Returns the reply that was read last, without its length.
     pub(super) fn body(&self) -> &[u8] {
         self.received.get(LENGTH_BYTES..).unwrap_or_default()
     }
 
-    /// The reply did not come in time: the connection is of no use any more.
+    /// Gives the connection up, because the reply did not come in time: the connection is of no use any more.
     #[cold]
     pub(super) fn give_up(&mut self, patience: Duration) -> LineTrouble {
         self.stream = None;
@@ -138,7 +138,7 @@ fn unanswered(patience: Duration) -> String {
     format!("no answer within {} s", patience.as_secs_f32())
 }
 
-/// Whether the server has closed a connection that nothing is expected of, as far as that is known yet.
+/// Returns whether the server has closed a connection without requests in flight, as far as is known yet.
 fn is_closed(stream: &TcpStream) -> bool {
     !matches!(stream.try_read(&mut [0]), Err(error) if error.kind() == io::ErrorKind::WouldBlock)
 }

@@ -5,23 +5,23 @@ use std::fmt::Write;
 /// A server of the cluster.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Member {
-    /// Its number in clocks.
+    /// The server's number in clocks.
     pub(super) id: i32,
     pub(super) host: String,
     pub(super) port: u16,
     pub(super) partitions: Vec<usize>,
 }
 
-/// How a store is copied, and how many answers it takes.
+/// The number of copies of a store's pairs, and of the answers that reads and writes take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Copies {
-    /// Nodes that hold a key (`replication-factor`).
+    /// The number of nodes that hold a key (`replication-factor`).
     pub(super) replication: usize,
     pub(super) required_reads: usize,
     pub(super) required_writes: usize,
 }
 
-/// The text of `cluster.xml`.
+/// Returns the text of `cluster.xml`.
 pub(super) fn cluster_xml(members: &[Member]) -> String {
     let mut xml = String::from("<cluster>\n<name>kvtrial</name>\n");
     for Member { id, host, port, partitions } in members {
@@ -37,7 +37,7 @@ pub(super) fn cluster_xml(members: &[Member]) -> String {
     xml + "</cluster>\n"
 }
 
-/// The text of `stores.xml`: one store, whose keys and values are any bytes.
+/// Returns the text of `stores.xml`: one store, whose keys and values are any bytes.
 pub(super) fn stores_xml(store: &str, copies: Copies) -> String {
     let Copies { replication, required_reads, required_writes } = copies;
     format!(

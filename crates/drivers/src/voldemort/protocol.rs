@@ -4,16 +4,16 @@
 
 use super::clock::{Clock, Entry};
 
-/// What a connection begins with.
+/// The beginning of a connection.
 pub(super) const HELLO: &[u8] = b"pb0";
 
-/// The answer to it.
+/// The answer to [`HELLO`].
 pub(super) const WELCOME: &[u8] = b"ok";
 
-/// Bytes of a message's length.
+/// The size of a message's length.
 pub(super) const LENGTH_BYTES: usize = 4;
 
-/// What is asked; the number is the protocol's.
+/// The kind of a request; the number is the protocol's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u64)]
 pub(super) enum Kind {
@@ -24,16 +24,16 @@ pub(super) enum Kind {
     GetVersion = 4,
 }
 
-/// What goes wrong with a reply.
+/// A fault of a reply.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Fault {
-    /// The server says no: its number for it, and its words.
+    /// A refusal of the server: its number, and its words.
     Said { code: u64, words: String },
-    /// The bytes are not the protocol: what was expected.
+    /// Bytes that are not the protocol: what was expected.
     Broken(&'static str),
 }
 
-/// A later version is there, or the same one.
+/// The number of the refusal because a later version is there, or the same version.
 pub(super) const OBSOLETE: u64 = 4;
 
 /// A value and its version.
@@ -67,7 +67,7 @@ fn number_field(out: &mut Vec<u8>, field: u64, number: u64) {
     varint(out, number);
 }
 
-/// Field and length of bytes that follow.
+/// Writes the field and the length of bytes that follow.
 fn bytes_head(out: &mut Vec<u8>, field: u64, len: usize) {
     varint(out, field << 3 | BYTES);
     varint(out, len as u64);
@@ -78,12 +78,12 @@ fn bytes_field(out: &mut Vec<u8>, field: u64, bytes: &[u8]) {
     out.extend_from_slice(bytes);
 }
 
-/// What a field of bytes takes: the numbers of all fields here are below 16, one byte.
+/// Returns the size of a field of bytes: the numbers of all fields here are below 16, one byte.
 fn bytes_field_len(len: usize) -> usize {
     1 + varint_len(len as u64) + len
 }
 
-/// A message of this store's, behind its length, with the field that carries what is asked.
+/// Writes a message for this store, behind its length, with the field that carries the request.
 fn frame(out: &mut Vec<u8>, kind: Kind, store: &str, field: u64, body_len: usize, body: impl FnOnce(&mut Vec<u8>)) {
     let start = out.len();
     out.extend_from_slice(&[0; LENGTH_BYTES]);
@@ -121,7 +121,7 @@ pub(super) fn put(out: &mut Vec<u8>, store: &str, key: &[u8], value: &[u8], cloc
     });
 }
 
-/// Deletes what is not later than this version.
+/// Deletes values that are not later than this version.
 pub(super) fn delete(out: &mut Vec<u8>, store: &str, key: &[u8], clock: &Clock, now_ms: u64) {
     let clock = clock_message(clock, now_ms);
     let len = bytes_field_len(key.len()) + bytes_field_len(clock.len());
@@ -144,20 +144,20 @@ fn clock_message(clock: &Clock, now_ms: u64) -> Vec<u8> {
     out
 }
 
-/// What a connection has received of a reply.
+/// The part of a reply that a connection has received.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Received {
-    /// All of it.
+    /// The whole reply.
     Whole,
-    /// Not all of it: at least that many bytes are missing.
+    /// A part of the reply: at least this number of bytes is missing.
     Part(usize),
-    /// The message announces this many bytes, which is more than is believed.
+    /// A reply that announces this many bytes, which is more than is believed.
     TooLarge(u32),
-    /// Something follows it.
+    /// The reply, and more bytes behind it.
     More,
 }
 
-/// Looks how much of a reply is there.
+/// Returns how much of a reply is there.
 pub(super) fn received(input: &[u8], most_bytes: usize) -> Received {
     let Some(head) = input.first_chunk::<LENGTH_BYTES>() else { return Received::Part(LENGTH_BYTES - input.len()) };
     let len = u32::from_be_bytes(*head);
@@ -176,7 +176,7 @@ pub(super) fn received(input: &[u8], most_bytes: usize) -> Received {
 enum Field<'a> {
     Number(u64),
     Bytes(&'a [u8]),
-    /// Of a type that no message here has.
+    /// A field of a type that no message here has.
     Other,
 }
 
@@ -290,12 +290,12 @@ fn each<'a>(
     Ok(())
 }
 
-/// Whether a read was refused.
+/// Checks whether a read was refused.
 pub(super) fn read_refused(body: &[u8]) -> Result<(), Fault> {
     each(body, 2, |_| Ok(()))
 }
 
-/// The values of a key.
+/// Returns the values of a key.
 pub(super) fn values(body: &[u8]) -> Result<Vec<Versioned<'_>>, Fault> {
     let mut values = Vec::new();
     each(body, 2, |field| {
@@ -307,7 +307,7 @@ pub(super) fn values(body: &[u8]) -> Result<Vec<Versioned<'_>>, Fault> {
     Ok(values)
 }
 
-/// The versions of a key.
+/// Returns the versions of a key.
 pub(super) fn clocks(body: &[u8]) -> Result<Vec<Clock>, Fault> {
     let mut clocks = Vec::new();
     each(body, 2, |field| {
@@ -319,7 +319,7 @@ pub(super) fn clocks(body: &[u8]) -> Result<Vec<Clock>, Fault> {
     Ok(clocks)
 }
 
-/// The values of several keys: each with its key, in any order.
+/// Returns the values of several keys: each with its key, in any order.
 pub(super) fn values_of_all(body: &[u8]) -> Result<Vec<(&[u8], Versioned<'_>)>, Fault> {
     let mut values = Vec::new();
     each(body, 2, |field| {
@@ -338,13 +338,13 @@ pub(super) fn values_of_all(body: &[u8]) -> Result<Vec<(&[u8], Versioned<'_>)>, 
     Ok(values)
 }
 
-/// That a value was stored.
+/// Checks that a value was stored.
 pub(super) fn stored(body: &[u8]) -> Result<(), Fault> {
     // Its error is its only field.
     each(body, 1, |_| Ok(()))
 }
 
-/// Whether there was something to delete.
+/// Returns whether there was something to delete.
 pub(super) fn deleted(body: &[u8]) -> Result<bool, Fault> {
     let mut deleted = None;
     each(body, 2, |field| {

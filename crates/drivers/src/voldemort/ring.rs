@@ -1,7 +1,7 @@
 //! The ring of partitions, as Voldemort's `ConsistentRoutingStrategy` has it: a key's hash names a partition, and its values are on the
 //! nodes of this partition and of those that follow, until there are as many different nodes as there are copies.
 
-/// Which node has which partition, and how many nodes have a key.
+/// The node of each partition, and the number of nodes that have a key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Ring {
     /// The place of the node of each partition.
@@ -9,15 +9,15 @@ pub(super) struct Ring {
     copies: usize,
 }
 
-/// The hash of a key: FNV-1a of 32 bits, whose steps Voldemort carries out in 64 bits and then cuts off. A start value that is negative
-/// there changes nothing in the lower half.
+/// Returns the hash of a key: FNV-1a of 32 bits, whose steps Voldemort carries out in 64 bits and then cuts off. A start value that is negative there
+/// changes nothing in the lower half.
 fn hash(key: &[u8]) -> i32 {
     let hash = key.iter().fold(0x811C_9DC5_u32, |hash, byte| (hash ^ u32::from(*byte)).wrapping_mul(0x0100_0193));
     hash as i32
 }
 
 impl Ring {
-    /// A ring of these nodes' partitions, with `copies` of each key.
+    /// Makes a ring of these nodes' partitions, with `copies` of each key.
     ///
     /// # Errors
     /// In words: a partition belongs to nobody or to two nodes.
@@ -40,7 +40,7 @@ impl Ring {
         }
     }
 
-    /// The places of the nodes that hold a key, that of its first partition first.
+    /// Returns the places of the nodes that hold a key, the node of its first partition first.
     pub(super) fn holders(&self, key: &[u8]) -> Vec<usize> {
         let count = self.node_of.len();
         // The absolute value, but of the smallest number, which has none.

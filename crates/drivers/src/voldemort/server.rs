@@ -9,16 +9,16 @@ use std::time::Duration;
 use store::{Deployment, Endpoint, Node, Place, ServerPlan, StoreError};
 use study::{Durability, Spec};
 
-/// MiB of heap, and what the process takes beside it.
+/// The MiB of heap, and of memory beside it.
 pub(super) const HEAP_MIB: u64 = 512;
 const BESIDE_HEAP_MIB: u64 = 320;
 
-/// MiB of the heap that Berkeley DB keeps data in: the server's default, as far as the heap has room.
+/// Returns the MiB of the heap that Berkeley DB keeps data in: the server's default, as far as the heap has room.
 pub(super) fn cache_mib(heap_mib: u64) -> u64 {
     (heap_mib * 2 / 5).min(200)
 }
 
-/// Partitions of a node.
+/// The number of partitions of a node.
 const PARTITIONS: usize = 16;
 
 pub(super) fn plan(spec: &Spec, place: &mut Place) -> Result<Deployment, StoreError> {
@@ -72,7 +72,7 @@ pub(super) fn plan(spec: &Spec, place: &mut Place) -> Result<Deployment, StoreEr
     Ok(members.iter().map(node).collect::<Deployment>().with_copies(copies))
 }
 
-/// The configuration of a server: clients only, the client routes, and nothing that nodes do among themselves.
+/// Returns the configuration of a server: clients only, the client routes, and nothing that nodes do among themselves.
 fn settings(id: i32, cache_mib: u64, level: Durability) -> String {
     let (write, flush) = (level != Durability::None, level == Durability::Commit);
     format!(
@@ -91,7 +91,7 @@ log4j.appender.out.layout=org.apache.log4j.PatternLayout
 log4j.appender.out.layout.ConversionPattern=%d %-5p %c: %m%n
 ";
 
-/// Everything is allowed but to accept connections from elsewhere, and to make some.
+/// The policy that allows everything except accepting connections from elsewhere, and making some.
 const POLICY: &str = r#"grant {
   permission java.io.FilePermission "<<ALL FILES>>", "read,write,delete,execute,readlink";
   permission java.io.SerializablePermission "*";

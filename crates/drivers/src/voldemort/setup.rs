@@ -25,8 +25,8 @@ struct Voldemort {
     config: BTreeMap<String, String>,
 }
 
-/// Asks the first server that answers how the store is kept. A server does not tell how it writes its log: one of the user's is taken to
-/// have the level that is stated.
+/// Asks the first server that answers how the store is kept. A server does not state how it writes its log: a server of the user's is taken to have
+/// the stated level.
 pub(super) fn connect(spec: &Spec, nodes: &[Endpoint]) -> Result<Box<dyn Store>, StoreError> {
     jvm::no_options_elsewhere(spec)?;
     let [first, ..] = nodes else { return Err(StoreError::Session("no address of Voldemort was given".into())) };
@@ -49,7 +49,7 @@ pub(super) fn connect(spec: &Spec, nodes: &[Endpoint]) -> Result<Box<dyn Store>,
     Ok(Box::new(Voldemort { cluster, capabilities, resent: Resent::default(), version, config }))
 }
 
-/// Returns what a server says of the cluster and of this store.
+/// Returns a server's account of the cluster and of this store.
 fn layout_of(node: &Endpoint, store: &str) -> Result<Layout, StoreError> {
     brief(node, CONNECT_TIMEOUT, async {
         let mut line = Line::to(node);
@@ -59,7 +59,7 @@ fn layout_of(node: &Endpoint, store: &str) -> Result<Layout, StoreError> {
     })
 }
 
-/// One of the files that tell it.
+/// Reads one of the two files of the layout.
 async fn file(line: &mut Line, name: &str) -> Result<String, String> {
     let mut request = Vec::new();
     protocol::ask_for(&mut request, Kind::Get, layout::STORE, name.as_bytes());

@@ -1,10 +1,10 @@
-//! How an operation failed, and what is known of it then.
+//! The ways in which an operation fails, and what is known of the operation then.
 
 use super::line::LineTrouble;
 use super::protocol::Fault;
 use store::asynchronous::{BufferedReply, ReplyBuffer};
 
-/// Why an operation failed.
+/// The reason why an operation failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Trouble {
     /// Nothing was sent.
@@ -13,13 +13,13 @@ pub(super) enum Trouble {
     Lost(String),
     /// The answer is not the protocol.
     Protocol(String),
-    /// The server said no, in its words.
+    /// A refusal of the server, in its words.
     Refused(String),
     /// The operation may have happened, wholly or in part.
     Unknown(String),
 }
 
-/// What a server says when its engine failed, or another server: how far it came is not known.
+/// The errors of a server whose engine failed, or of another server: how far the operation came is not known.
 const LEFT_OPEN: [u64; 6] = [2, 3, 6, 7, 10, 15];
 
 impl From<LineTrouble> for Trouble {
@@ -33,7 +33,7 @@ impl From<LineTrouble> for Trouble {
 }
 
 impl From<Fault> for Trouble {
-    /// Of a read: it changes nothing.
+    /// Returns the trouble of a read: a read changes nothing.
     fn from(fault: Fault) -> Trouble {
         match fault {
             Fault::Said { words, .. } => Trouble::Refused(words),
@@ -43,7 +43,7 @@ impl From<Fault> for Trouble {
 }
 
 impl Trouble {
-    /// Of a write.
+    /// Returns the trouble of a write.
     pub(super) fn of_write(fault: Fault) -> Trouble {
         match fault {
             Fault::Said { code, words } if LEFT_OPEN.contains(&code) => Trouble::Unknown(words),
@@ -51,7 +51,7 @@ impl Trouble {
         }
     }
 
-    /// Of a write whose version could not be read: it was never sent.
+    /// Returns the trouble of a write whose version could not be read: the write was never sent.
     pub(super) fn before_a_write(self) -> Trouble {
         match self {
             Trouble::Lost(words) => Trouble::NotConnected(words),
@@ -59,7 +59,7 @@ impl Trouble {
         }
     }
 
-    /// The same of an operation that was carried out in part.
+    /// Returns the same trouble for an operation that was carried out in part.
     pub(super) fn in_part(self) -> Trouble {
         match self {
             Trouble::NotConnected(words) | Trouble::Refused(words) => Trouble::Unknown(words),
@@ -71,7 +71,7 @@ impl Trouble {
         !matches!(self, Trouble::NotConnected(_) | Trouble::Refused(_))
     }
 
-    /// Of two nodes' troubles the one that leaves more open.
+    /// Returns, of two nodes' troubles, the one that leaves more open.
     pub(super) fn or_worse(self, other: Option<Trouble>) -> Trouble {
         match other {
             Some(other) if other.is_open() => other,
@@ -79,7 +79,7 @@ impl Trouble {
         }
     }
 
-    /// Says how many nodes have answered, where several are required.
+    /// Adds how many nodes have answered, where several are required.
     pub(super) fn of_too_few(self, answered: usize, required: usize) -> Trouble {
         if required == 1 {
             return self;
@@ -94,7 +94,7 @@ impl Trouble {
         }
     }
 
-    /// In words.
+    /// Returns the trouble in words.
     pub(super) fn words(self) -> String {
         match self {
             Trouble::NotConnected(words)
@@ -105,7 +105,7 @@ impl Trouble {
         }
     }
 
-    /// The reply of a slot whose operation failed.
+    /// Returns the reply of a slot whose operation failed.
     #[cold]
     pub(super) fn reply(self, out: &mut ReplyBuffer) -> BufferedReply {
         match self {

@@ -1,4 +1,4 @@
-//! An environment of three databases, one a space, each operation a transaction.
+//! An environment of three databases, one per space. Each operation is a transaction.
 
 use super::library::{
     AUTO_COMMIT, BTREE, BUFFER_SMALL, BerkeleyDb, CREATE, DBT_PARTIAL, Dbt, FIRST, FORCE, FREE_SPACE, HASH,
@@ -21,19 +21,19 @@ use study::Durability;
 const LOCKS: u32 = 200_000;
 /// Transactions open at one time.
 const TRANSACTIONS: u32 = 4096;
-/// Writes after which it is looked whether a checkpoint is due.
+/// The number of writes after which the adapter looks whether a checkpoint is due.
 const LOOK_EVERY: u64 = 1000;
-/// Log written, in KiB, after which one is.
+/// The KiB of log after which a checkpoint is due.
 const CHECKPOINT_KIB: u32 = 64 << 10;
 
 /// The layout of the values, and the settings of the database.
 #[derive(Clone, Copy, Debug)]
 pub struct DatabaseSettings {
-    /// Hash table instead of B+ tree, with this fill factor.
+    /// The fill factor of a hash table, which then takes the place of the B+ tree.
     pub hash_fill_factor: Option<u32>,
-    /// Bytes of a page.
+    /// The bytes of a page.
     pub page_bytes: u32,
-    /// Bytes of pages kept in memory.
+    /// The bytes of pages kept in memory.
     pub cache_bytes: u64,
     /// The moment from which a commit is safe.
     pub durability: Durability,
@@ -48,7 +48,7 @@ pub struct Environment {
     settings: DatabaseSettings,
     writes: AtomicU64,
     resent: Resent,
-    /// Held as long as it is open: the library does not know of other processes.
+    /// The lock, held as long as the environment is open: the library does not know of other processes.
     _lock: File,
 }
 
@@ -111,7 +111,7 @@ impl Environment {
         Ok(opened)
     }
 
-    /// Counters and fields are always a tree: fields are read in their order.
+    /// Opens the database of a space. Counters and fields are always a tree: fields are read in their order.
     fn open_database(&mut self, space: Space) -> Result<(), Fault> {
         let name = CString::new(format!("{}.db", space.name()))?;
         let database = self.library.database(self.environment)?;
@@ -184,8 +184,7 @@ impl Environment {
         outcome.and(closed)
     }
 
-    /// Makes a checkpoint when enough was written since the last, as the library leaves to its user; without, the log would only
-    /// grow.
+    /// Makes a checkpoint when enough was written since the last one, as the library leaves to its user. Without checkpoints the log would only grow.
     fn written(&self) -> Result<(), Fault> {
         if self.writes.fetch_add(1, Ordering::Relaxed) % LOOK_EVERY == LOOK_EVERY - 1 {
             self.checkpoint_of(CHECKPOINT_KIB, 0)?;

@@ -10,10 +10,10 @@ use std::ffi::{CStr, c_char, c_int, c_void};
 /// A struct of the library: environment, database, transaction or cursor.
 pub type Object = *mut c_void;
 
-/// The version the places of methods are of.
+/// The version of the library in which the methods have these places.
 const VERSION: (c_int, c_int, c_int) = (5, 3, 28);
 
-/// The library, loaded.
+/// The loaded library.
 pub struct BerkeleyDb {
     env_create: unsafe extern "C" fn(*mut Object, u32) -> c_int,
     create: unsafe extern "C" fn(*mut Object, Object, u32) -> c_int,
@@ -23,6 +23,8 @@ pub struct BerkeleyDb {
 }
 
 impl BerkeleyDb {
+    /// Takes the functions of the library.
+    ///
     /// # Safety
     /// The library must be Berkeley DB.
     pub unsafe fn load(library: &Library) -> Result<BerkeleyDb, String> {
@@ -48,7 +50,7 @@ impl BerkeleyDb {
         }
     }
 
-    /// Words for what a method returned.
+    /// Returns the fault for a code that a method returned, in words.
     #[cold]
     pub fn fault(&self, code: c_int) -> Fault {
         // SAFETY: every code has a text with an end.
@@ -57,12 +59,12 @@ impl BerkeleyDb {
         Fault(if said.is_empty() { words } else { format!("{words} ({said})") })
     }
 
-    /// Success, or words.
+    /// Returns success, or the fault in words.
     pub fn done(&self, code: c_int) -> Result<(), Fault> {
         if code == 0 { Ok(()) } else { Err(self.fault(code)) }
     }
 
-    /// A new environment.
+    /// Makes an environment.
     pub fn environment(&self) -> Result<Object, Fault> {
         let mut environment = std::ptr::null_mut();
         // SAFETY: makes an object, which the caller closes.
@@ -72,7 +74,7 @@ impl BerkeleyDb {
         Ok(environment)
     }
 
-    /// A new database of an environment.
+    /// Makes a database of an environment.
     pub fn database(&self, environment: Object) -> Result<Object, Fault> {
         let mut database = std::ptr::null_mut();
         // SAFETY: makes an object of an open environment, which the caller closes.
@@ -82,7 +84,7 @@ impl BerkeleyDb {
 }
 
 thread_local! {
-    /// What the library last said for people, on this thread.
+    /// The last words of the library for people, on this thread.
     static SAID: RefCell<String> = const { RefCell::new(String::new()) };
 }
 
@@ -94,7 +96,7 @@ unsafe extern "C" fn said(_: Object, _prefix: *const c_char, words: *const c_cha
     SAID.set(words);
 }
 
-/// Bytes as the library takes and gives them.
+/// The bytes as the library takes and gives them.
 #[repr(C)]
 pub struct Dbt {
     pub data: *mut c_void,
@@ -112,13 +114,13 @@ impl Dbt {
         Dbt { data: none, size: 0, ulen: 0, dlen: 0, doff: 0, app_data: none, flags }
     }
 
-    /// Bytes to read from; the library does not change them.
+    /// Makes a piece of bytes to read from; the library does not change them.
     pub fn of(slice: &[u8]) -> Result<Dbt, Fault> {
         let size = u32::try_from(slice.len()).map_err(|_| "Berkeley DB takes at most 4294967295 bytes")?;
         Ok(Dbt { data: slice.as_ptr().cast_mut().cast(), size, ulen: size, ..Dbt::empty(0) })
     }
 
-    /// No room at all: the library says how much would be needed.
+    /// Makes a piece without any room: the library says how much it would need.
     pub fn measure() -> Dbt {
         Dbt::empty(DBT_USERMEM)
     }
@@ -128,12 +130,12 @@ impl Dbt {
 pub struct Region(pub Dbt);
 
 impl Region {
-    /// Without memory yet.
+    /// Makes a region without memory.
     pub const fn new() -> Region {
         Region(Dbt::empty(DBT_REALLOC))
     }
 
-    /// Puts bytes into it.
+    /// Puts bytes into the region.
     pub fn set(&mut self, bytes: &[u8]) -> Result<(), Fault> {
         let size = u32::try_from(bytes.len())?;
         // SAFETY: the region is from `malloc` or there is none; it has that much room afterwards.
@@ -148,7 +150,7 @@ impl Region {
         Ok(())
     }
 
-    /// What the library left in it.
+    /// Returns the bytes that the library left in the region.
     pub fn bytes(&self) -> &[u8] {
         if self.0.size == 0 || self.0.data.is_null() {
             return &[];
@@ -175,15 +177,15 @@ pub const BUFFER_SMALL: c_int = -30999;
 pub const CREATE: u32 = 0x1;
 pub const AUTO_COMMIT: u32 = 0x100;
 pub const THREAD: u32 = 0x20;
-/// `DB_INIT_TXN`, `DB_INIT_LOG`, `DB_INIT_LOCK`, `DB_INIT_MPOOL`, `DB_RECOVER`, `DB_PRIVATE`: a transactional environment of this
-/// process, recovered when it is opened.
+/// The flags `DB_INIT_TXN`, `DB_INIT_LOG`, `DB_INIT_LOCK`, `DB_INIT_MPOOL`, `DB_RECOVER`, `DB_PRIVATE`: a transactional environment of this process,
+/// recovered when it is opened.
 pub const TRANSACTIONAL: u32 = 0x2000 | 0x200 | 0x100 | 0x400 | 0x2 | 0x10000;
 pub const TXN_NOSYNC: u32 = 0x1;
 pub const TXN_WRITE_NOSYNC: u32 = 0x20;
 pub const LOG_AUTO_REMOVE: u32 = 0x1;
-/// The transaction that has written least gives way.
+/// The rule that ends the transaction that has written least.
 pub const LOCK_MINWRITE: u32 = 6;
-/// Locks for writing at once what is read.
+/// The flag that takes locks for writing at once when something is read.
 pub const RMW: u32 = 0x2000;
 pub const FORCE: u32 = 0x1;
 pub const BTREE: c_int = 1;

@@ -22,7 +22,7 @@ type Db = *mut c_void;
 type PutBytes = unsafe extern "C" fn(Db, *const u8, usize, *const u8, usize) -> i32;
 
 functions! {
-    /// Of the library.
+    /// The functions of the library.
     pub struct Functions {
         free: unsafe extern "C" fn(*mut c_void),
         dbnew: unsafe extern "C" fn() -> Db,
@@ -46,7 +46,7 @@ functions! {
     }
 }
 
-/// The library, loaded.
+/// The loaded library.
 pub struct KyotoCabinet {
     functions: Functions,
     /// The version of the library, e.g. `1.2.79`.
@@ -54,6 +54,8 @@ pub struct KyotoCabinet {
 }
 
 impl KyotoCabinet {
+    /// Takes the functions of the library.
+    ///
     /// # Safety
     /// The library must be Kyoto Cabinet 1.2.
     pub unsafe fn load(library: &Library) -> Result<KyotoCabinet, String> {
@@ -69,11 +71,11 @@ impl KyotoCabinet {
 /// The moment from which a write is safe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Transactions {
-    /// None: a write changes the file where it is.
+    /// No transactions: a write changes the file in place.
     Off,
-    /// Each write is one, so a kill leaves the old state or the new one.
+    /// A transaction per write, so a kill leaves the old state or the new one.
     On,
-    /// The same, and log and file are flushed.
+    /// A transaction per write, with log and file flushed.
     Flushed,
 }
 
@@ -89,7 +91,7 @@ unsafe impl Send for Database {}
 unsafe impl Sync for Database {}
 
 impl Database {
-    /// Opens or creates a database: a path, with parameters behind `#`.
+    /// Opens or creates a database at a path, with parameters behind `#`.
     pub fn open(library: &'static KyotoCabinet, path: &[u8], mode: Transactions) -> Result<Database, Fault> {
         let path = CString::new(path)?;
         let mode = match mode {
@@ -105,7 +107,7 @@ impl Database {
         Ok(database)
     }
 
-    /// The library's version.
+    /// Returns the library's version.
     pub fn version(&self) -> &str {
         &self.library.version
     }
@@ -126,7 +128,7 @@ impl Database {
         if ok != 0 { Ok(()) } else { Err(self.fault()) }
     }
 
-    /// Whether it was done; false when the reason not to is this one.
+    /// Returns whether the call succeeded; false when it failed for one of these reasons.
     fn done_unless(&self, ok: i32, reasons: &[i32]) -> Result<bool, Fault> {
         match ok != 0 {
             true => Ok(true),
@@ -135,7 +137,7 @@ impl Database {
         }
     }
 
-    /// Reads a value into a buffer; whether there is one.
+    /// Reads a value into a buffer, and returns whether there is one.
     pub fn get(&self, key: &[u8], into: &mut Vec<u8>) -> Result<bool, Fault> {
         into.clear();
         into.reserve(64);
@@ -160,7 +162,7 @@ impl Database {
         self.done(self.put_with(self.library.functions.dbset, key, value))
     }
 
-    /// Stores a value only when there is none; whether it did.
+    /// Stores a value only when there is none, and returns whether it was stored.
     pub fn put_absent(&self, key: &[u8], value: &[u8]) -> Result<bool, Fault> {
         self.done_unless(self.put_with(self.library.functions.dbadd, key, value), &[EXISTS])
     }
@@ -175,7 +177,7 @@ impl Database {
         unsafe { put(self.db, key.as_ptr(), key.len(), start(value), value.len()) }
     }
 
-    /// Replaces a value only when it is the one expected; whether it did.
+    /// Replaces a value only when it is the expected one, and returns whether it was replaced.
     pub fn replace(&self, key: &[u8], expected: &[u8], value: &[u8]) -> Result<bool, Fault> {
         // SAFETY: the database is open; pointers and lengths are of live slices.
         let ok = unsafe {
@@ -185,21 +187,21 @@ impl Database {
         self.done_unless(ok, &[NOT_AS_EXPECTED, NO_RECORD])
     }
 
-    /// Removes a record; whether there was one.
+    /// Removes a record, and returns whether there was one.
     pub fn delete(&self, key: &[u8]) -> Result<bool, Fault> {
         // SAFETY: the database is open; pointer and length are of a live slice.
         self.done_unless(unsafe { (self.library.functions.dbremove)(self.db, key.as_ptr(), key.len()) }, &[NO_RECORD])
     }
 
-    /// Adds to a counter, or creates it; the sum wraps. `None` when the library answers the least number, which is its sign of
-    /// failure, and is a sum as well.
+    /// Adds to a counter, or creates it; the sum wraps. Returns `None` when the library answers the least number: that is its sign of failure, and
+    /// can be a sum as well.
     pub fn add(&self, key: &[u8], by: i64) -> Option<i64> {
         // SAFETY: the database is open; pointer and length are of a live slice.
         let sum = unsafe { (self.library.functions.dbincrint)(self.db, key.as_ptr(), key.len(), by, 0) };
         (sum != i64::MIN).then_some(sum)
     }
 
-    /// Carries out writes as one transaction. Nobody else may write meanwhile: the caller sees to it.
+    /// Carries out writes as one transaction. Nobody else may write meanwhile: the caller makes sure of that.
     pub fn transaction<T>(&self, flushed: bool, writes: impl FnOnce() -> Result<T, Fault>) -> Result<T, Fault> {
         // SAFETY: the database is open.
         self.done(unsafe { (self.library.functions.dbbegintran)(self.db, i32::from(flushed)) })?;
@@ -215,7 +217,7 @@ impl Database {
         self.done(unsafe { (self.library.functions.dbsync)(self.db, 1, std::ptr::null(), std::ptr::null_mut()) })
     }
 
-    /// Records there are.
+    /// Returns the number of records.
     pub fn records(&self) -> Result<u64, Fault> {
         // SAFETY: the database is open; -1 says that it failed.
         u64::try_from(unsafe { (self.library.functions.dbcount)(self.db) }).map_err(|_| self.fault())
@@ -248,7 +250,7 @@ impl Drop for Database {
     }
 }
 
-/// Where bytes are. Rust's empty slices may be at address 1, which to the library means that the record is to be removed.
+/// Returns the address of the bytes. Rust's empty slices may be at address 1, which tells the library to remove the record.
 fn start(slice: &[u8]) -> *const u8 {
     if slice.is_empty() { c"".as_ptr().cast() } else { slice.as_ptr() }
 }

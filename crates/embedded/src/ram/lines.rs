@@ -58,7 +58,7 @@ impl Store for Lines {
 }
 
 struct Handle {
-    /// The lock, kept for a turn. Before `maps`, so that it is let go of first.
+    /// The lock, kept for a turn. It stands before `maps`, so that it is released first.
     held: Option<MutexGuard<'static, Maps>>,
     maps: Arc<Mutex<Maps>>,
     value: Vec<u8>,
@@ -95,7 +95,7 @@ impl Hashes {
 impl Told {
     const NOTHING: Told = Told { lines: [std::ptr::null(); TURN], count: 0, now: Hashes::NONE, before: Hashes::NONE };
 
-    /// Notes where a key's line is; `true` when there is no room for another.
+    /// Notes where a key's line is; returns `true` when there is no room for another line.
     #[inline]
     fn note(&mut self, line: *const u8) -> bool {
         self.lines[self.count] = line;
@@ -103,7 +103,7 @@ impl Told {
         self.count == TURN
     }
 
-    /// Begins to fetch what was noted, and the ends of the values of those before.
+    /// Begins to fetch the lines that were noted, and the ends of the values of the turn before.
     #[inline(never)]
     fn fetch(&mut self, values: &RecordTable) {
         for &line in &self.lines[..self.count] {
@@ -209,7 +209,7 @@ impl Maps {
     }
 }
 
-/// A counter as it is kept.
+/// Reads a counter from its stored bytes.
 fn count(bytes: Option<&[u8]>) -> Option<i64> {
     bytes.and_then(|bytes| bytes.try_into().ok()).map(i64::from_ne_bytes)
 }

@@ -11,31 +11,31 @@ use store::{
     SessionPlan, Store, StoreError, Threading,
 };
 
-/// What such a store has itself.
+/// The capabilities of such a store.
 pub const CAPABILITIES: Capabilities = Capabilities {
     native: OperationSet::BASIC.and(&[OperationKind::Append, OperationKind::Increment, OperationKind::GetCounter]),
     counter: Some(Counter { min: i64::MIN, max: i64::MAX, overflow: Overflow::Refused }),
     ..Capabilities::BASIC
 };
 
-/// A growing map is reported at most so often; the first ones are of little use.
+/// The number of growths of a map that are reported at most; the first ones are of little use.
 const TOLD: usize = 1000;
 
 type Key = Box<[u8]>;
 
-/// What a library's map must be able to do.
+/// A library's map, as this adapter needs it.
 trait Map<V>: Default + Send {
-    /// The value under a key.
+    /// Returns the value under a key.
     fn find(&mut self, key: &[u8]) -> Option<&mut V>;
-    /// Adds a key that is not there.
+    /// Adds a key that is absent.
     fn add(&mut self, key: Key, value: V);
-    /// Removes a key; whether it was there.
+    /// Removes a key, and returns whether it was there.
     fn take(&mut self, key: &[u8]) -> bool;
-    /// Keys there is room for; a library that grows key by key always has the same.
+    /// Returns the number of keys there is room for; a library that grows key by key always has the same.
     fn room(&self) -> usize;
-    /// Keys there are.
+    /// Returns the number of keys.
     fn keys(&self) -> usize;
-    /// Whether the next key needs more room.
+    /// Returns whether the next key needs more room.
     fn is_full(&self) -> bool;
 }
 
@@ -172,7 +172,7 @@ impl<M: Map<Vec<u8>> + 'static, C: Map<i64> + 'static> Store for MapStore<M, C> 
     }
 }
 
-/// Adds a key, and tells when the map made room for it. Only an add to a full map is timed.
+/// Adds a key, and reports when the map made room for it. Only an add to a full map is timed.
 fn add<V>(map: &mut impl Map<V>, key: &[u8], value: V, grown: &mut VecDeque<Happening>) {
     let room = map.room();
     let start = map.is_full().then(Instant::now);

@@ -20,7 +20,7 @@ pub const ELEMENTS: &str = "elements";
 /// Names the modules of the ways and lists them.
 macro_rules! ways {
     ($($module:ident),* $(,)?) => {
-        /// Values of the option `way`.
+        /// The values of the option `way`.
         pub const NAMES: &[&str] = &[ELEMENTS, $($module::WAY.name),*];
 
         const WAYS: &[(SetWay, fn(SetPlan) -> Box<dyn SetKeeper>)] =
@@ -30,13 +30,13 @@ macro_rules! ways {
 
 ways! { hash, sorted, bitmap, roaring, indexed_roaring, hll, theta }
 
-/// The way a spec asks for.
+/// Returns the way that a spec asks for.
 pub fn of(spec: &Spec) -> Option<SetWay> {
     let asked = spec.options.get("way")?;
     WAYS.iter().map(|(way, _)| *way).find(|way| way.name == asked)
 }
 
-/// Empty sets, kept in this way.
+/// Makes empty sets, kept in this way.
 pub fn keeper(way: SetWay, plan: SetPlan) -> Option<Box<dyn SetKeeper>> {
     WAYS.iter().find(|(known, _)| *known == way).map(|(_, make)| make(plan))
 }
@@ -46,7 +46,7 @@ trait Holds {
     fn holds(&self, id: u64) -> bool;
 }
 
-/// Hands over each id of the union or intersection of sets whose ids can be gone through and asked for: element by element.
+/// Hands over each id of the union or intersection of sets. The ids of a set can be listed, and asked for one by one.
 fn each_member<S: Holds, I: Iterator<Item = u64>>(
     all: &[S],
     ids: impl Fn(usize) -> I,

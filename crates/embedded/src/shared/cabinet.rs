@@ -1,4 +1,4 @@
-//! Engines that put, append, count and compare by a call of their own each (Tokyo Cabinet, Kyoto Cabinet, Tkrzw), as stores.
+//! Engines that put, append, count and compare with one call each (Tokyo Cabinet, Kyoto Cabinet, Tkrzw), as stores.
 //!
 //! Each call is atomic by the library's own locks. Counters share the key space of values, as they do in the libraries.
 
@@ -14,7 +14,7 @@ use study::Durability;
 
 /// An open database; any thread may call it.
 pub trait Cabinet: Send + Sync + 'static {
-    /// Reads a value into a buffer; whether there is one.
+    /// Reads a value into a buffer, and returns whether there is one.
     fn get(&self, key: &[u8], into: &mut Vec<u8>) -> Result<bool, Fault>;
 
     /// Stores a value.
@@ -23,43 +23,43 @@ pub trait Cabinet: Send + Sync + 'static {
     /// Adds to the end of a value, or creates it.
     fn append(&self, key: &[u8], more: &[u8]) -> Result<(), Fault>;
 
-    /// Removes a record; whether there was one.
+    /// Removes a record, and returns whether there was one.
     fn delete(&self, key: &[u8]) -> Result<bool, Fault>;
 
-    /// Stores a value only when there is none; whether it did.
+    /// Stores a value only when there is none, and returns whether it was stored.
     fn put_absent(&self, key: &[u8], value: &[u8]) -> Result<bool, Fault>;
 
-    /// Replaces a value only when it is the one expected; whether it did.
+    /// Replaces a value only when it is the expected one, and returns whether it was replaced.
     fn replace(&self, key: &[u8], expected: &[u8], value: &[u8]) -> Result<bool, Fault>;
 
-    /// Adds to a counter, or creates it; what it is then. The buffer may be used.
+    /// Adds to a counter, or creates it, and returns the sum. The buffer may be used.
     fn increment(&self, key: &[u8], by: i64, scratch: &mut Vec<u8>) -> Result<i64, Fault>;
 
     /// Reads a stored counter.
     fn count(&self, stored: &[u8]) -> Result<i64, Fault>;
 
-    /// Deletes keys, in one transaction in engines that have any; what there was of them.
+    /// Deletes keys, in one transaction in engines that have transactions; returns how many of them were there.
     fn delete_many(&self, keys: &[&[u8]]) -> Result<Swept, Fault>;
 
-    /// Stores several values together, in engines that declare it.
+    /// Stores several values together, in engines that declare put-many.
     fn put_many(&self, pairs: &[(&[u8], &[u8])]) -> Result<(), Fault>;
 
-    /// Records there are.
+    /// Returns the number of records.
     fn records(&self) -> Result<u64, Fault>;
 
-    /// Returns what the engine reports itself.
+    /// Returns the facts that the engine reports about itself.
     fn facts(&self) -> Facts;
 
-    /// Flushes its files.
+    /// Flushes the engine's files.
     fn sync(&self) -> Result<(), Fault>;
 
-    /// Rewrites its files without what was deleted or replaced, in engines that declare it.
+    /// Rewrites the engine's files without deleted or replaced records, in engines that declare it.
     fn compact(&self) -> Result<(), Fault> {
         Err(Fault("this engine has no compaction".into()))
     }
 }
 
-/// Asks about keys one by one, or deletes them; counts those that were there.
+/// Asks about keys one by one, or deletes them; counts the keys that were there.
 pub fn each(keys: &[&[u8]], mut was_there: impl FnMut(&[u8]) -> Result<bool, Fault>) -> Result<Swept, Fault> {
     let mut swept = Swept::default();
     for (place, key) in keys.iter().enumerate() {
@@ -70,14 +70,14 @@ pub fn each(keys: &[&[u8]], mut was_there: impl FnMut(&[u8]) -> Result<bool, Fau
     Ok(swept)
 }
 
-/// The store over an engine.
+/// A store over an engine.
 pub struct Opened<C> {
     cabinet: Arc<C>,
     capabilities: Capabilities,
 }
 
 impl<C: Cabinet> Opened<C> {
-    /// The store over an engine that was just opened.
+    /// Makes a store over an engine that was just opened.
     pub fn store(cabinet: C, capabilities: Capabilities) -> Box<dyn Store> {
         Box::new(Opened { cabinet: Arc::new(cabinet), capabilities })
     }

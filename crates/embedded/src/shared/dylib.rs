@@ -9,35 +9,35 @@ use study::Spec;
 /// The option that names another library.
 pub const LIB: OptionInfo = OptionInfo::text("lib", "path of the shared library [the system's]");
 
-/// The libraries of one engine that are loaded. They stay loaded to the end of the process: an engine may have threads of its own.
+/// The loaded libraries of one engine. They stay loaded to the end of the process: an engine may have threads of its own.
 pub struct Dylib<F: 'static> {
     names: &'static [&'static str],
     load: LoadFunctions<F>,
-    /// The part of a build for which no second one like it can be in a process.
+    /// The part of a build that can be in a process only once.
     alone: Option<&'static str>,
     loaded: Mutex<Vec<Loaded<F>>>,
 }
 
 struct Loaded<F: 'static> {
-    /// The path asked for; none for the system's.
+    /// The path asked for; `None`: the system's library.
     path: Option<String>,
     alone: bool,
     functions: &'static F,
 }
 
-/// Takes the functions of a library, or says in words why it cannot be used.
+/// A function that takes the functions of a library, or says in words why the library cannot be used.
 ///
 /// # Safety
 /// The library must be the engine the functions are of.
 pub type LoadFunctions<F> = unsafe fn(&Library) -> Result<F, String>;
 
 impl<F: Sync> Dylib<F> {
-    /// An engine by its file names: Debian's first, then those of builds from source.
+    /// Makes an engine from its file names: Debian's first, then those of builds from source.
     pub const fn new(names: &'static [&'static str], load: LoadFunctions<F>) -> Dylib<F> {
         Dylib { names, load, alone: None, loaded: Mutex::new(Vec::new()) }
     }
 
-    /// An engine whose builds, the system's among them, end the process when two of them need this library.
+    /// Makes an engine whose builds, the system's among them, end the process when two of them need this library.
     pub const fn new_alone_with(
         needed: &'static str,
         names: &'static [&'static str],
@@ -46,7 +46,7 @@ impl<F: Sync> Dylib<F> {
         Dylib { names, load, alone: Some(needed), loaded: Mutex::new(Vec::new()) }
     }
 
-    /// The library a spec asks for.
+    /// Returns the library that a spec asks for.
     pub fn of(&self, info: &StoreInfo, spec: &Spec) -> Result<&'static F, StoreError> {
         let Some(path) = spec.options.get(LIB.name) else {
             return self.get(None).map_err(|problem| match problem {
@@ -82,8 +82,8 @@ impl<F: Sync> Dylib<F> {
         }
     }
 
-    /// Returns whether the library must be alone. In a file kvtrial looks it up; for the system's library, which only the loader can find,
-    /// it is presumed.
+    /// Returns whether the library must be alone. In a file kvtrial looks that up. For the system's library, which only the loader can find, it is
+    /// presumed.
     fn must_be_alone(&self, path: Option<&str>) -> bool {
         self.alone.is_some_and(|needed| match path {
             Some(path) => std::fs::read(path).is_ok_and(|file| contains(&file, needed.as_bytes())),

@@ -12,14 +12,14 @@ pub const CAPABILITIES: Capabilities = Capabilities {
     ..Capabilities::BASIC
 };
 
-/// The path of an adapter's own file or directory, `kvtrial.<what>`, in the directory it is given. That may be the user's:
-/// nothing else in it is ever touched, and nothing in it is ever deleted. A directory that does not exist yet is made.
+/// Returns the path of an adapter's own file or directory, `kvtrial.<what>`, in the given directory. That directory may be the user's: kvtrial
+/// touches nothing else in it, and deletes nothing in it. A directory that does not exist yet is made.
 pub fn place(directory: &Path, what: &str) -> Result<PathBuf, StoreError> {
     std::fs::create_dir_all(directory).map_err(|source| StoreError::Io { path: directory.to_owned(), source })?;
     Ok(directory.join(format!("kvtrial.{what}")))
 }
 
-/// An option that is a size, such as `64MiB`.
+/// Returns an option that is a size, such as `64MiB`.
 pub fn size_option(spec: &Spec, name: &str, default: u64) -> Result<u64, StoreError> {
     let Some(text) = spec.options.get(name) else { return Ok(default) };
     store::size::bytes(text).ok_or_else(|| StoreError::Unsupported {
@@ -28,7 +28,7 @@ pub fn size_option(spec: &Spec, name: &str, default: u64) -> Result<u64, StoreEr
     })
 }
 
-/// An option that is a number of something, 1 or more.
+/// Returns an option that is a count, 1 or more.
 pub fn number_option(spec: &Spec, name: &str) -> Result<Option<u64>, StoreError> {
     let Some(text) = spec.options.get(name) else { return Ok(None) };
     match text.parse() {
@@ -74,7 +74,7 @@ pub struct Buffers {
 }
 
 impl Buffers {
-    /// The reply with its bytes. A fault is a refusal in the engine's words.
+    /// Returns the reply with its bytes. A fault is a refusal in the engine's words.
     #[inline]
     pub fn reply(&mut self, reply: Result<EmbeddedReply, Fault>) -> Reply<'_> {
         match reply {

@@ -27,11 +27,11 @@ use study::Durability;
 /// The settings that an adapter makes before the database is opened.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct DatabaseSettings {
-    /// Bytes of writes kept in memory before a table is written; the library's default else.
+    /// The bytes of writes kept in memory before a table is written; `None`: the library's default.
     pub write_buffer_bytes: Option<u64>,
-    /// Bytes of blocks kept in memory; the library's default else.
+    /// The bytes of blocks kept in memory; `None`: the library's default.
     pub cache_bytes: Option<u64>,
-    /// The library's number of the compression; its default else.
+    /// The library's number of the compression; `None`: its default.
     pub compression: Option<i32>,
 }
 
@@ -68,7 +68,7 @@ fn with_path<T>(space: Space, key: &[u8], body: impl FnOnce(&[u8]) -> T) -> T {
 }
 
 impl Tree {
-    /// Opens or creates a database. `facts` says what its product is, and what its settings are.
+    /// Opens or creates a database. `facts` says what its product is and what its settings are.
     pub fn open(
         api: &'static Api,
         path: &Path,
@@ -133,22 +133,22 @@ impl Tree {
         }
     }
 
-    /// The library's version.
+    /// Returns the library's version.
     pub fn version(&self) -> &str {
         &self.api.version
     }
 
-    /// Returns the settings that were asked for when it was opened.
+    /// Returns the settings that the database was opened with.
     pub fn settings(&self) -> DatabaseSettings {
         self.settings
     }
 
-    /// The directory of its files.
+    /// Returns the directory of the database's files.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// A property of the database; empty when it has none of that name.
+    /// Returns a property of the database; empty when there is none of that name.
     pub fn property(&self, name: &str) -> String {
         self.api.property(self.database, name)
     }
@@ -192,7 +192,7 @@ impl Tree {
     }
 }
 
-/// Bytes of the library.
+/// Returns bytes of the library as a slice.
 ///
 /// # Safety
 /// There must be that many bytes at the pointer, for as long as the slice is used.
@@ -218,7 +218,7 @@ impl Drop for Tree {
     }
 }
 
-/// Writes that happen together.
+/// A batch of writes that happen together.
 struct Batch {
     api: &'static Api,
     object: Object,
@@ -318,7 +318,7 @@ impl Engine for Tree {
         })
     }
 
-    /// Appends: RocksDB notes what is to be added and puts the pieces together when it reads or compacts.
+    /// Appends: RocksDB notes the piece, and puts the pieces together when it reads or compacts.
     fn append(&self, key: &[u8], more: &[u8], scratch: &mut Vec<u8>) -> Result<(), Fault> {
         let LogStructuredKind::Rocks(rocks) = &self.api.kind else {
             let mut writer = self.writer(key)?;
@@ -355,7 +355,7 @@ impl Engine for Tree {
     }
 }
 
-/// Reads what is stored, and writes at its end.
+/// A view that reads what is stored, and writes everything in one batch at its end.
 pub struct Writer<'e> {
     tree: &'e Tree,
     batch: Batch,
@@ -391,7 +391,7 @@ impl WriteView for Writer<'_> {
     }
 }
 
-/// Settings as facts have them.
+/// Returns settings in the form that facts have.
 pub fn config<const N: usize>(settings: [(&str, String); N]) -> BTreeMap<String, String> {
     settings.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
 }

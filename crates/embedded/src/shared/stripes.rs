@@ -4,13 +4,13 @@
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Enough that two of 16 clients rarely meet by chance.
+/// The number of locks: enough that two of 16 clients rarely meet by chance.
 const STRIPES: usize = 256;
 
-/// The locks.
+/// A set of locks, one of which belongs to each key.
 pub struct Stripes([Mutex<()>; STRIPES]);
 
-/// Holds a key, or several.
+/// A lock that is held for a key.
 pub type Held<'a> = MutexGuard<'a, ()>;
 
 impl Default for Stripes {
@@ -25,7 +25,7 @@ impl Stripes {
         self.lock(stripe(key))
     }
 
-    /// Waits for several keys, in one order for everybody.
+    /// Waits for several keys, in the same order for every caller.
     pub fn hold_all<'k>(&self, keys: impl Iterator<Item = &'k [u8]>) -> Vec<Held<'_>> {
         let mut stripes: Vec<usize> = keys.map(stripe).collect();
         stripes.sort_unstable();

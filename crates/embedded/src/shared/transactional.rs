@@ -39,7 +39,7 @@ impl Space {
     /// All spaces, in the order of their numbers.
     pub const ALL: [Space; 3] = [Space::Values, Space::Counters, Space::Fields];
 
-    /// The name of its table.
+    /// Returns the name of the space's table.
     pub fn name(self) -> &'static str {
         match self {
             Space::Values => "kvtrial-values",
@@ -63,7 +63,7 @@ pub trait ReadView {
     /// Hands the value to `found`, when there is one.
     fn get<T>(&self, space: Space, key: &[u8], found: impl FnOnce(&[u8]) -> T) -> Result<Option<T>, Fault>;
 
-    /// Hands rows to `row` in byte order of keys, from `start` on, as long as it wants more.
+    /// Hands rows to `row` in byte order of keys, from `start` on, until `row` wants no more.
     fn scan(&self, space: Space, start: &[u8], row: impl FnMut(&[u8], &[u8]) -> More) -> Result<(), Fault>;
 }
 
@@ -72,24 +72,24 @@ pub trait WriteView: ReadView {
     /// Stores a value.
     fn put(&mut self, space: Space, key: &[u8], value: &[u8]) -> Result<(), Fault>;
 
-    /// Removes a key; whether there was one.
+    /// Removes a key, and returns whether there was one.
     fn delete(&mut self, space: Space, key: &[u8]) -> Result<bool, Fault>;
 
-    /// Ends it; acknowledged at the level of durability the store was opened with.
+    /// Ends the view. Its writes are acknowledged at the level of durability the store was opened with.
     fn commit(self) -> Result<(), Fault>;
 }
 
-/// An opened engine, shared by all threads.
+/// An open engine, shared by all threads.
 pub trait Engine: Send + Sync + 'static {
-    /// Its view to read from.
+    /// The engine's view to read from.
     type Reader<'e>: ReadView;
-    /// Its view to write to.
+    /// The engine's view to write to.
     type Writer<'e>: WriteView;
 
-    /// Returns what the engine reports itself, opened at this level of durability.
+    /// Returns the facts that the engine reports about itself, opened at this level of durability.
     fn facts(&self, durability: Durability) -> Result<Facts, StoreError>;
 
-    /// Makes what was acknowledged as durable as the level demands, where commits do not.
+    /// Makes acknowledged writes as durable as the level demands, where commits do not.
     fn flush(&self, _: Durability) -> Result<(), StoreError> {
         Ok(())
     }
@@ -99,17 +99,17 @@ pub trait Engine: Send + Sync + 'static {
         false
     }
 
-    /// Operations that were done again.
+    /// Returns the number of operations that were done again.
     fn resent(&self) -> u64 {
         0
     }
 
-    /// Rewrites its files without what was deleted or replaced, in engines that declare it.
+    /// Rewrites the engine's files without deleted or replaced values, in engines that declare it.
     fn compact(&self) -> Result<(), Fault> {
         Err(Fault("this engine has no compaction".into()))
     }
 
-    /// Brings its log into its files, in engines that declare it.
+    /// Brings the engine's log into its files, in engines that declare it.
     fn checkpoint(&self) -> Result<(), Fault> {
         Err(Fault("this engine has no command for a checkpoint".into()))
     }
@@ -117,8 +117,7 @@ pub trait Engine: Send + Sync + 'static {
     /// Opens a view to read from.
     fn reader(&self) -> Result<Self::Reader<'_>, Fault>;
 
-    /// Opens a view to write what is under a key, waiting for other writers: of that key at least, of all where the engine has
-    /// one writer.
+    /// Opens a view to write under a key. Waits for other writers: at least those of that key, and all of them where the engine has one writer.
     fn writer(&self, key: &[u8]) -> Result<Self::Writer<'_>, Fault>;
 
     /// Stores one value, for engines that have a shorter way than a view.
@@ -128,7 +127,7 @@ pub trait Engine: Send + Sync + 'static {
         writer.commit()
     }
 
-    /// Adds to the end of a value, for engines that have a shorter way. The scratch buffer may be used.
+    /// Adds to the end of a value, for engines that have a shorter way than a view. The scratch buffer may be used.
     fn append(&self, key: &[u8], more: &[u8], scratch: &mut Vec<u8>) -> Result<(), Fault> {
         let mut writer = self.writer(key)?;
         scratch.clear();
@@ -148,16 +147,16 @@ pub trait Engine: Send + Sync + 'static {
     }
 }
 
-/// An engine and what all its handles know.
+/// An engine, and the state that all its handles share.
 pub struct Shared<E> {
     /// The engine.
     pub engine: E,
-    /// Whether there may be counters. Deleting a key deletes its counters too, but looks for them only then.
+    /// Whether there may be counters. Deleting a key deletes its counters too, but looks for counters only then.
     counted: AtomicBool,
 }
 
 impl<E: Engine> Shared<E> {
-    /// An engine that was just opened.
+    /// Wraps an engine that was just opened.
     pub fn new(engine: E) -> Result<Shared<E>, Fault> {
         let counted = AtomicBool::new(false);
         for space in [Space::Counters, Space::Fields] {
@@ -180,7 +179,7 @@ pub struct Handle<E> {
 }
 
 impl<E: Engine> Handle<E> {
-    /// A handle on the engine, with the key limits it declares.
+    /// Makes a handle on the engine, with the key limits that `limits` declares.
     pub fn new(shared: Arc<Shared<E>>, limits: &Capabilities) -> Handle<E> {
         Handle {
             shared,
@@ -199,7 +198,7 @@ impl<E: Engine> Handle<E> {
         Err(Fault(format!("key of {} bytes; this store takes {min} to {max}", key.len())))
     }
 
-    /// Copies a value into the handle's buffer; whether there is one.
+    /// Copies a value into the handle's buffer, and returns whether there is one.
     fn read(&mut self, key: &[u8]) -> Result<bool, Fault> {
         let value = &mut self.buffers.value;
         value.clear();
@@ -357,7 +356,7 @@ impl<E: Engine> Handle<E> {
     }
 }
 
-/// Writes what the paths of all fields of a record begin with; false when the key is too long to have any.
+/// Writes the beginning of the paths of all fields of a record; false when the key is too long to have any.
 fn record_prefix(path: &mut Vec<u8>, key: &[u8], max_key_bytes: usize) -> bool {
     let Ok(bytes) = u16::try_from(key.len()) else { return false };
     path.clear();
@@ -366,7 +365,7 @@ fn record_prefix(path: &mut Vec<u8>, key: &[u8], max_key_bytes: usize) -> bool {
     path.len() <= max_key_bytes
 }
 
-/// Deletes all counters of a record; whether there were any.
+/// Deletes all counters of a record, and returns whether there were any.
 fn delete_fields(writer: &mut impl WriteView, prefix: &[u8]) -> Result<bool, Fault> {
     let mut paths = Vec::new();
     writer.scan(Space::Fields, prefix, |path, _| {

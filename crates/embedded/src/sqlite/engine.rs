@@ -13,7 +13,7 @@ use store::{
 };
 use study::{Durability, Spec};
 
-/// How long another process may hold the database.
+/// The time for which another process may hold the database.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(60);
 
 const SCHEMA: &str = "
@@ -54,7 +54,7 @@ const COUNT: &str = "SELECT (SELECT count(*) FROM kvtrial_values) + (SELECT coun
 const REDUCE: &str = "SELECT json_extract(document, ?1), count(*), sum(json_extract(document, ?2))
     FROM (SELECT CAST(value AS TEXT) AS document FROM kvtrial_values) GROUP BY 1";
 
-/// Statements a client keeps prepared: all of the above.
+/// The number of statements a client keeps prepared: all of the above.
 const STATEMENTS: usize = 16;
 
 pub fn probe() -> Availability {
@@ -79,7 +79,7 @@ pub fn open(spec: &Spec, directory: &Path) -> Result<Box<dyn Store>, StoreError>
     Ok(Box::new(Sqlite { file: Arc::new(file), first: Mutex::new(first), capabilities }))
 }
 
-/// The pragmas of the options, in the order in which they must come: the page size before there is a page.
+/// Returns the pragmas of the options, in the order in which they must come: the page size before there is a page.
 fn pragmas(spec: &Spec) -> Result<Vec<(&'static str, i64)>, StoreError> {
     let number = |option: &str, bytes: bool| {
         let Some(text) = spec.options.get(option) else { return Ok(None) };
@@ -113,7 +113,7 @@ struct Database {
     synchronous: &'static str,
     pragmas: Vec<(&'static str, i64)>,
     writers: Mutex<()>,
-    /// Whether there may be counters. Deleting a key deletes its counters too, but looks for them only then.
+    /// Whether there may be counters. Deleting a key deletes its counters too, but looks for counters only then.
     counted: AtomicBool,
 }
 
@@ -197,7 +197,7 @@ impl Store for Sqlite {
         Ok(Holding { keys: Some(keys.cast_unsigned()), ..Holding::default() })
     }
 
-    /// In one transaction.
+    /// Looks for keys, or deletes them, in one transaction.
     fn sweep(&self, sweep: Sweep, keys: &[&[u8]]) -> Result<Option<Swept>, StoreError> {
         let _turn = self.file.turn();
         let mut first = self.first.lock().unwrap_or_else(PoisonError::into_inner);
@@ -262,13 +262,13 @@ struct Handle {
 }
 
 impl Handle {
-    /// Runs a statement that returns no rows; how many rows it changed.
+    /// Runs a statement that returns no rows, and returns how many rows it changed.
     fn write(&self, sql: &str, params: impl Params) -> Result<usize, Fault> {
         let _turn = self.file.turn();
         Ok(self.connection.prepare_cached(sql)?.execute(params)?)
     }
 
-    /// Runs an upsert of a counter; the new count.
+    /// Runs an upsert of a counter, and returns the new count.
     fn count(&self, sql: &str, params: impl Params) -> Result<Reply<'static>, Fault> {
         self.file.counted.store(true, Ordering::Relaxed);
         let _turn = self.file.turn();
@@ -280,7 +280,7 @@ impl Handle {
         Ok(Reply::Number(count.ok_or("the counter would leave the range of 64-bit integers")?))
     }
 
-    /// Copies a value into the buffers; whether there is one.
+    /// Copies a value into the buffers, and returns whether there is one.
     fn read(&mut self, key: &[u8]) -> Result<bool, Fault> {
         let mut statement = self.connection.prepare_cached(GET)?;
         let mut rows = statement.query([key])?;
@@ -329,7 +329,7 @@ impl Handle {
         Ok(Reply::Done)
     }
 
-    /// Deletes what is under a key: value, counter and record.
+    /// Deletes everything under a key: value, counter and record.
     fn delete(&mut self, key: &[u8]) -> Result<usize, Fault> {
         if !self.file.counted.load(Ordering::Relaxed) {
             return self.write(DELETE, [key]);

@@ -26,7 +26,7 @@ struct Pair {
 }
 
 functions! {
-    /// Of the library.
+    /// The functions of the library.
     pub struct Functions {
         get_last_status_code: unsafe extern "C" fn() -> i32,
         get_last_status_message: unsafe extern "C" fn() -> *const c_char,
@@ -47,7 +47,7 @@ functions! {
     }
 }
 
-/// The library, loaded.
+/// The loaded library.
 pub struct Tkrzw {
     functions: Functions,
     /// The value that a processor returns to leave a record as it is.
@@ -57,6 +57,8 @@ pub struct Tkrzw {
 }
 
 impl Tkrzw {
+    /// Takes the functions of the library.
+    ///
     /// # Safety
     /// The library must be Tkrzw 1.0.
     pub unsafe fn load(library: &Library) -> Result<Tkrzw, String> {
@@ -93,7 +95,7 @@ impl Database {
         if dbm.is_null() { Err(database.fault()) } else { Ok(database) }
     }
 
-    /// The library's version.
+    /// Returns the library's version.
     pub fn version(&self) -> &str {
         &self.library.version
     }
@@ -114,7 +116,7 @@ impl Database {
         if ok { Ok(()) } else { Err(self.fault()) }
     }
 
-    /// Whether it was done; false when the reason not to is this one.
+    /// Returns whether the call succeeded; false when it failed for this reason.
     fn done_unless(&self, ok: bool, reason: i32) -> Result<bool, Fault> {
         match ok {
             true => Ok(true),
@@ -123,7 +125,7 @@ impl Database {
         }
     }
 
-    /// Reads a value into a buffer; whether there is one.
+    /// Reads a value into a buffer, and returns whether there is one.
     pub fn get(&self, key: &[u8], into: &mut Vec<u8>) -> Result<bool, Fault> {
         let (key, key_bytes) = bytes(key)?;
         let mut value_bytes = 0;
@@ -151,7 +153,7 @@ impl Database {
         self.done(self.set(key, value, true)?)
     }
 
-    /// Stores a value only when there is none; whether it did.
+    /// Stores a value only when there is none, and returns whether it was stored.
     pub fn put_absent(&self, key: &[u8], value: &[u8]) -> Result<bool, Fault> {
         self.done_unless(self.set(key, value, false)?, EXISTS)
     }
@@ -176,7 +178,7 @@ impl Database {
         self.done(unsafe { (self.library.functions.dbm_append)(self.dbm, key, key_bytes, value, value_bytes, none, 0) })
     }
 
-    /// Replaces a value only when it is the one expected; whether it did.
+    /// Replaces a value only when it is the expected one, and returns whether it was replaced.
     pub fn replace(&self, key: &[u8], expected: &[u8], value: &[u8]) -> Result<bool, Fault> {
         let ((key, key_bytes), (value, value_bytes)) = (bytes(key)?, bytes(value)?);
         let (old, old_bytes) = bytes(expected)?;
@@ -188,14 +190,14 @@ impl Database {
         self.done_unless(ok, NOT_AS_EXPECTED)
     }
 
-    /// Removes a record; whether there was one.
+    /// Removes a record, and returns whether there was one.
     pub fn delete(&self, key: &[u8]) -> Result<bool, Fault> {
         let (key, key_bytes) = bytes(key)?;
         // SAFETY: the database is open; pointer and length are of a live slice.
         self.done_unless(unsafe { (self.library.functions.dbm_remove)(self.dbm, key, key_bytes) }, NOT_FOUND)
     }
 
-    /// Adds to a counter of 8 bytes, big-endian, or creates it; what it is then.
+    /// Adds to a counter of 8 bytes, big-endian, or creates it, and returns the sum.
     pub fn add(&self, key: &[u8], by: i64) -> Result<i64, Fault> {
         let (key, key_bytes) = bytes(key)?;
         let mut sum = Sum { by, leave: self.library.leave, after: Err("the record was not looked at"), stored: [0; 8] };
@@ -217,13 +219,13 @@ impl Database {
         })
     }
 
-    /// Rewrites the file without what was deleted or replaced.
+    /// Rewrites the file without deleted or replaced records.
     pub fn rebuild(&self) -> Result<(), Fault> {
         // SAFETY: the database is open; no parameters leave everything as it is.
         self.done(unsafe { (self.library.functions.dbm_rebuild)(self.dbm, c"".as_ptr()) })
     }
 
-    /// Records there are.
+    /// Returns the number of records.
     pub fn records(&self) -> Result<u64, Fault> {
         // SAFETY: the database is open; -1 says that it failed.
         u64::try_from(unsafe { (self.library.functions.dbm_count)(self.dbm) }).map_err(|_| self.fault())
@@ -298,7 +300,7 @@ unsafe extern "C" fn add_to_counter(
     }
 }
 
-/// A slice as C takes it.
+/// Returns a slice as C takes it.
 fn bytes(slice: &[u8]) -> Result<(*const u8, i32), Fault> {
     let length = i32::try_from(slice.len()).map_err(|_| "Tkrzw takes at most 2147483647 bytes")?;
     Ok((slice.as_ptr(), length))

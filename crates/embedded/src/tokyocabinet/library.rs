@@ -30,7 +30,7 @@ type Plain = unsafe extern "C" fn(Hdb) -> bool;
 type Change = unsafe extern "C" fn(Bytes, c_int, *mut c_int, *mut c_void) -> *mut c_void;
 
 functions! {
-    /// Of the library's hash database.
+    /// The functions of the library's hash database.
     pub struct Functions {
     new: unsafe extern "C" fn() -> Hdb,
     del: unsafe extern "C" fn(Hdb),
@@ -57,7 +57,7 @@ functions! {
 }
 }
 
-/// The library, loaded.
+/// The loaded library.
 pub struct TokyoCabinet {
     functions: Functions,
     /// The version of the library, e.g. `1.4.48`.
@@ -65,6 +65,8 @@ pub struct TokyoCabinet {
 }
 
 impl TokyoCabinet {
+    /// Takes the functions of the library.
+    ///
     /// # Safety
     /// The library must be Tokyo Cabinet 1.4.
     pub unsafe fn load(library: &Library) -> Result<TokyoCabinet, String> {
@@ -80,11 +82,11 @@ impl TokyoCabinet {
 /// The moment from which a write is safe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Transactions {
-    /// None: a write changes the file where it is.
+    /// No transactions: a write changes the file in place.
     Off,
-    /// The change of a write is logged first, so a kill leaves the old state or the new one.
+    /// A transaction per write: the change is logged first, so a kill leaves the old state or the new one.
     On,
-    /// The same, and log and file are flushed.
+    /// A transaction per write, with log and file flushed.
     Flushed,
 }
 
@@ -100,7 +102,7 @@ unsafe impl Send for Database {}
 unsafe impl Sync for Database {}
 
 impl Database {
-    /// Opens or creates a file, with that many buckets when it is new.
+    /// Opens or creates a file, which gets this number of buckets when it is new.
     pub fn open(
         library: &'static TokyoCabinet,
         path: &Path,
@@ -131,24 +133,24 @@ impl Database {
         if opened { Ok(database) } else { Err(database.fault()) }
     }
 
-    /// The library's version.
+    /// Returns the library's version.
     pub fn version(&self) -> &str {
         &self.library.version
     }
 
-    /// Records there are.
+    /// Returns the number of records.
     pub fn records(&self) -> u64 {
         // SAFETY: the database is open.
         unsafe { (self.library.functions.rnum)(self.hdb) }
     }
 
-    /// Buckets of its array.
+    /// Returns the number of buckets of the database.
     pub fn buckets(&self) -> u64 {
         // SAFETY: the database is open.
         unsafe { (self.library.functions.bnum)(self.hdb) }
     }
 
-    /// Rewrites the file with as many buckets, without what was deleted or moved away from.
+    /// Rewrites the file with as many buckets as now, without deleted or moved records.
     pub fn optimize(&self) -> Result<(), Fault> {
         let buckets = i64::try_from(self.buckets()).unwrap_or(i64::MAX);
         // SAFETY: the database is open, and the library locks for itself.
@@ -173,7 +175,7 @@ impl Database {
         if ok { Ok(()) } else { Err(self.fault()) }
     }
 
-    /// Whether it was done; false when the reason not to is this one.
+    /// Returns whether the call succeeded; false when it failed for one of these reasons.
     fn done_unless(&self, ok: bool, reasons: &[c_int]) -> Result<bool, Fault> {
         match ok {
             true => Ok(true),
@@ -182,7 +184,7 @@ impl Database {
         }
     }
 
-    /// Reads a value into a buffer; whether there is one.
+    /// Reads a value into a buffer, and returns whether there is one.
     pub fn get(&self, key: &[u8], into: &mut Vec<u8>) -> Result<bool, Fault> {
         let (key, key_bytes) = bytes(key)?;
         loop {
@@ -211,7 +213,7 @@ impl Database {
         self.done(self.put_with(self.library.functions.put, key, value)?)
     }
 
-    /// Stores a value only when there is none; whether it did.
+    /// Stores a value only when there is none, and returns whether it was stored.
     pub fn put_absent(&self, key: &[u8], value: &[u8]) -> Result<bool, Fault> {
         self.done_unless(self.put_with(self.library.functions.putkeep, key, value)?, &[RECORD_EXISTS])
     }
@@ -227,7 +229,7 @@ impl Database {
         Ok(unsafe { put(self.hdb, key, key_bytes, value, value_bytes) })
     }
 
-    /// Replaces a value only when it is the one expected; whether it did.
+    /// Replaces a value only when it is the expected one, and returns whether it was replaced.
     pub fn replace(&self, key: &[u8], expected: &[u8], value: &[u8]) -> Result<bool, Fault> {
         let (key, key_bytes) = bytes(key)?;
         bytes(value)?;
@@ -241,7 +243,7 @@ impl Database {
         self.done_unless(ok, &[NO_RECORD, RECORD_EXISTS])
     }
 
-    /// Removes a record; whether there was one.
+    /// Removes a record, and returns whether there was one.
     pub fn delete(&self, key: &[u8]) -> Result<bool, Fault> {
         let (key, key_bytes) = bytes(key)?;
         // SAFETY: the database is open; pointer and length are of a live slice.
@@ -249,8 +251,8 @@ impl Database {
         self.done_unless(ok, &[NO_RECORD])
     }
 
-    /// Adds to a 32-bit counter, or creates it; the sum wraps. `None` when the library answers `INT_MIN`, which is its sign of
-    /// failure, and is a sum as well.
+    /// Adds to a 32-bit counter, or creates it; the sum wraps. Returns `None` when the library answers `INT_MIN`: that is its sign of failure, and
+    /// can be a sum as well.
     pub fn add(&self, key: &[u8], by: i32) -> Result<Option<i32>, Fault> {
         let (key, key_bytes) = bytes(key)?;
         // SAFETY: the database is open; pointer and length are of a live slice.
@@ -258,13 +260,13 @@ impl Database {
         Ok((sum != c_int::MIN).then_some(sum))
     }
 
-    /// Begins a transaction. Only one may be open at a time: the caller sees to it.
+    /// Begins a transaction. Only one may be open at a time: the caller makes sure of that.
     pub fn begin(&self) -> Result<(), Fault> {
         // SAFETY: the database is open.
         self.done(unsafe { (self.library.functions.tranbegin)(self.hdb) })
     }
 
-    /// Ends a transaction.
+    /// Commits a transaction.
     pub fn commit(&self) -> Result<(), Fault> {
         // SAFETY: the database is open.
         self.done(unsafe { (self.library.functions.trancommit)(self.hdb) })
@@ -324,7 +326,7 @@ unsafe extern "C" fn exchange_if_equal(
     }
 }
 
-/// A slice as C takes it.
+/// Returns a slice as C takes it.
 fn bytes(slice: &[u8]) -> Result<(Bytes, c_int), Fault> {
     let length = c_int::try_from(slice.len()).map_err(|_| "Tokyo Cabinet takes at most 2147483647 bytes")?;
     Ok((slice.as_ptr().cast(), length))

@@ -1,5 +1,5 @@
-//! Programs that the user's own npm or Go makes, of parts that files of kvtrial's pin: every version, and its sum. What has another sum
-//! they refuse.
+//! Programs that the user's own npm or Go makes, of parts that files of kvtrial's pin: every version, and its sum. They refuse a part with another
+//! sum.
 
 use super::FetchError;
 use std::ffi::OsString;
@@ -9,13 +9,13 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use store::{Bundle, MadeOf, programs};
 
-/// Where the maker writes what it has to say.
+/// The file for the maker's messages.
 const MESSAGES: &str = "messages.txt";
 
-/// How many lines of that are repeated.
+/// The number of lines of messages that are repeated.
 const MAX_LINES: usize = 4;
 
-/// The name of the program that makes it, and how to get that.
+/// Returns the name of the tool that makes the program, and how to get the tool.
 fn maker_of(bundle: &Bundle) -> (&'static str, &'static str) {
     match bundle.made_of {
         MadeOf::Go { .. } => ("go", "install Go 1.21 or later: https://go.dev/doc/install"),
@@ -23,7 +23,7 @@ fn maker_of(bundle: &Bundle) -> (&'static str, &'static str) {
     }
 }
 
-/// Finds the program that makes it.
+/// Finds the tool that makes the program.
 pub(super) fn maker(bundle: &Bundle) -> Result<PathBuf, FetchError> {
     let (maker, install) = maker_of(bundle);
     // Where Go puts itself when it is unpacked as its authors say.
@@ -31,7 +31,7 @@ pub(super) fn maker(bundle: &Bundle) -> Result<PathBuf, FetchError> {
     found.ok_or(FetchError::NoMaker { what: bundle.product, maker, install })
 }
 
-/// Makes it in this directory.
+/// Makes the program in this directory.
 pub(super) fn make(maker: &Path, bundle: &Bundle, named: Option<&str>, into: &Path) -> Result<(), FetchError> {
     let trouble = |source| FetchError::Io { path: maker.into(), source };
     let at = |name: &str| into.join(name);
@@ -77,7 +77,7 @@ pub(super) fn make(maker: &Path, bundle: &Bundle, named: Option<&str>, into: &Pa
     Err(FetchError::NotMade { what: bundle.product, maker: maker_of(bundle).0, words: reason(&words) })
 }
 
-/// The first lines of what was said that are no progress, as one.
+/// Returns the first lines that are no progress, as one line.
 fn reason(words: &[u8]) -> String {
     let text = String::from_utf8_lossy(words);
     let lines = text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with("go: downloading "));

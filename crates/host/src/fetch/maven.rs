@@ -9,25 +9,25 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use store::{Bundle, programs};
 
-/// The repository that is asked unless another is named.
+/// The repository that is asked by default.
 const MAVEN_CENTRAL: &str = "https://repo.maven.apache.org/maven2";
 
-/// Environment variable with the URL of a repository to ask instead.
+/// The environment variable with the URL of a repository to ask instead.
 const REPOSITORY: &str = "KVTRIAL_MAVEN";
 
-/// Returns the repository to ask: the one that is named, else that of the environment, else Maven Central.
+/// Returns the repository to ask: the given one, else the environment's, else Maven Central.
 pub(super) fn repository(named: Option<&str>) -> String {
     let set = || std::env::var(REPOSITORY).ok().filter(|url| !url.is_empty());
     let url = named.map(str::to_owned).or_else(set).unwrap_or_else(|| MAVEN_CENTRAL.into());
     url.trim_end_matches('/').to_owned()
 }
 
-/// What transfers the files.
+/// Finds the tool that transfers the files.
 pub(super) fn curl() -> Result<PathBuf, FetchError> {
     programs::find(&["curl"], &[]).ok_or(FetchError::NoCurl)
 }
 
-/// Gets all files and looks whether each is the one that was pinned.
+/// Gets all files and checks that each is the pinned one.
 pub(super) fn bring(curl: &Path, bundle: &Bundle, from: &str, into: &Path) -> Result<(), FetchError> {
     transfer(curl, bundle, from, into)?;
     check(bundle, from, into)
@@ -64,7 +64,7 @@ fn transfer(curl: &Path, bundle: &Bundle, from: &str, into: &Path) -> Result<(),
     Err(FetchError::NotTransferred { from: from.into(), words: study::visible(words).into_owned() })
 }
 
-/// As curl reads strings in its configuration.
+/// Returns a string in quotes, as curl reads strings in its configuration.
 fn quoted(text: &str) -> String {
     format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\""))
 }

@@ -1,17 +1,17 @@
-//! How many rows there are. The protocol has no request for it: the keys are read, some after the other.
+//! Counts rows. The protocol has no request for their number: the keys are read, some after the other.
 
 use super::line::{Line, push_token, unescape};
 use store::StoreError;
 use store::wire::Talk;
 use store::wire::ascii::push_u64;
 
-/// An index no session has open.
+/// The number of an index that no session has open.
 const KEYS: u8 = b'9';
 
-/// Keys of one request.
+/// The number of keys per request.
 const KEYS_AT_ONCE: u64 = 1000;
 
-/// Rows of both tables.
+/// Counts the rows of both tables.
 pub(super) fn rows(talk: &mut Talk, database: &str) -> Result<u64, StoreError> {
     Ok(rows_of(talk, database, "kvtrial_kv")? + rows_of(talk, database, "kvtrial_counters")?)
 }
@@ -40,7 +40,7 @@ fn rows_of(talk: &mut Talk, database: &str, table: &str) -> Result<u64, StoreErr
     }
 }
 
-/// How many keys a line has, and the last one; nothing while it is not whole.
+/// Returns how many keys a line has, and the last key; nothing while the line is not whole.
 fn keys_of(input: &[u8]) -> Result<Option<(u64, Option<Vec<u8>>)>, String> {
     let Some(end) = input.iter().position(|byte| *byte == b'\n') else { return Ok(None) };
     let line = Line::of(&input[..end])?;

@@ -19,27 +19,27 @@ impl<'a> Line<'a> {
         }
     }
 
-    /// Whether all went well.
+    /// Returns whether all went well.
     pub(super) fn is_good(&self) -> bool {
         self.code == b"0"
     }
 
-    /// Whether the storage engine failed with this number.
+    /// Returns whether the storage engine failed with this number.
     pub(super) fn failed_with(&self, number: &[u8]) -> bool {
         self.code == b"1" && self.rest == Some(number)
     }
 
-    /// What is behind code and number of columns.
+    /// Returns the tokens behind the code and the number of columns.
     pub(super) fn tokens(&self) -> impl Iterator<Item = &'a [u8]> + use<'a> {
         self.rest.into_iter().flat_map(|rest| rest.split(|byte| *byte == b'\t'))
     }
 
-    /// Rows changed.
+    /// Returns the number of rows changed.
     pub(super) fn count(&self) -> Result<u64, &'static str> {
         self.tokens().next().and_then(parse_u64).ok_or("a number of rows changed")
     }
 
-    /// What went wrong: words, or a number of the storage engine's.
+    /// Returns the error: words, or a number of the storage engine.
     pub(super) fn words(&self) -> String {
         let said = String::from_utf8_lossy(self.rest.unwrap_or_default()).replace('\t', " ");
         match parse_u64(said.as_bytes()) {
@@ -49,7 +49,7 @@ impl<'a> Line<'a> {
     }
 }
 
-/// Writes the begin of a request for the row of a key, or the rows from it on.
+/// Writes the beginning of a request for the row of a key, or for the rows from that key on.
 pub(super) fn find(out: &mut Vec<u8>, index: u8, comparison: &[u8], key: &[u8]) {
     out.extend_from_slice(&[index, b'\t']);
     out.extend_from_slice(comparison);
@@ -57,7 +57,7 @@ pub(super) fn find(out: &mut Vec<u8>, index: u8, comparison: &[u8], key: &[u8]) 
     push_token(out, key);
 }
 
-/// Writes bytes as a token: those below 16 as 1 and themselves with 64 added.
+/// Writes bytes as a token: bytes below 16 are written as 1 and the byte with 64 added.
 pub(super) fn push_token(out: &mut Vec<u8>, bytes: &[u8]) {
     out.reserve(bytes.len() + 16);
     let mut rest = bytes;

@@ -10,10 +10,10 @@ use store::wire::ascii::{parse_i64, parse_u64, push_i64, push_u64};
 use store::wire::{Codec, Decoded, Expect, KeyQueue};
 use store::{Expected, Failure, Operation, OperationKind, Reply, RowBuffer};
 
-/// Width of the key columns: a longer key would be cut off by the server, without a word.
+/// The width of the key columns: the server would cut off a longer key without a word.
 pub(super) const KEY_BYTES: usize = 1536;
 
-/// In `Expect::detail`: not asked, because the server would cut the key off.
+/// The value of `Expect::detail` for a request that is not sent, because the server would cut the key off.
 const TOO_LONG: u32 = u32::MAX;
 
 /// The server's number for a key that is there already.
@@ -36,7 +36,7 @@ const INDEXES: [(u8, &str, &str); 6] = [
     (KEY, "kvtrial_kv", "k"),
 ];
 
-/// What a connection begins with.
+/// The login and database that a connection begins with.
 #[derive(Clone)]
 pub(super) struct Greeting {
     /// The server's `handlersocket_plain_secret_wr`.
@@ -45,17 +45,17 @@ pub(super) struct Greeting {
     pub(super) database: String,
 }
 
-/// One connection's state.
+/// The state of one connection.
 pub(super) struct HandlerSocket {
     greeting: Greeting,
     /// The next number for `ver`.
     version: u64,
-    /// Keys of reads in flight.
+    /// The keys of reads in flight.
     asked: KeyQueue,
-    /// Ends of the lines found so far of the oldest reply, and up to where they were looked for.
+    /// The ends of the lines of the oldest reply found so far, and the place up to which they were looked for.
     ends: Vec<usize>,
     looked: usize,
-    /// Whether that reply was given out.
+    /// Whether the oldest reply was given out.
     answered: bool,
     key: Vec<u8>,
     value: Vec<u8>,
@@ -64,7 +64,7 @@ pub(super) struct HandlerSocket {
 }
 
 impl HandlerSocket {
-    /// A new connection's; `first_version` must be no other connection's.
+    /// Makes the state of a new connection; `first_version` must differ from that of every other connection.
     pub(super) fn new(greeting: Greeting, first_version: u64) -> HandlerSocket {
         HandlerSocket {
             greeting,
@@ -80,7 +80,7 @@ impl HandlerSocket {
         }
     }
 
-    /// Update and insert of a pair.
+    /// Writes the update and the insert of a pair.
     fn put(&mut self, out: &mut Vec<u8>, key: &[u8], value: &[u8]) {
         find(out, WRITE, b"=", key);
         out.extend_from_slice(b"\t1\t0\tU\t");
@@ -105,7 +105,7 @@ impl HandlerSocket {
         push_u64(out, self.version);
     }
 
-    /// Whether `count` lines are there; their ends are then in `ends`.
+    /// Returns whether `count` lines are there; their ends are then in `ends`.
     fn has_lines(&mut self, count: usize, input: &[u8]) -> bool {
         if std::mem::take(&mut self.answered) {
             self.ends.clear();
@@ -154,7 +154,7 @@ impl HandlerSocket {
         }
     }
 
-    /// The row of a key: key, value and version; key and counter.
+    /// Reads the row of a key: key, value and version, or key and counter.
     fn read_reply<'a>(&'a mut self, kind: OperationKind, line: Line<'a>) -> Result<Reply<'a>, &'static str> {
         let mut tokens = line.tokens();
         let Some(key) = tokens.next() else {
@@ -212,8 +212,8 @@ impl HandlerSocket {
         Ok(Reply::Rows(self.rows.rows()))
     }
 
-    /// Of each pair the update's line and the insert's: one of them did it, or another client's insert came between and is then
-    /// the later one.
+    /// Reads the replies to put: for each pair the update's line and the insert's. One of the two stored it, or another client's insert came between
+    /// and is then the later one.
     fn put_reply(&mut self, input: &[u8]) -> Result<Reply<'_>, &'static str> {
         let mut start = 0;
         for (number, end) in self.ends.chunks_exact(2).flatten().enumerate() {

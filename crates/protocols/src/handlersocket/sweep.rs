@@ -4,7 +4,7 @@ use super::line::{Line, find};
 use super::protocol::{KEY, NEW_COUNTER};
 use store::{Sweep, Swept};
 
-/// Writes requests for each key in both tables: it may be that of a value, of a counter, or of both. No key is longer than its column.
+/// Writes requests for each key in both tables: the key may belong to a value, a counter, or both. No key is longer than its column.
 pub(super) fn push_sweep(out: &mut Vec<u8>, sweep: Sweep, keys: &[&[u8]]) {
     let end: &[u8] = if sweep == Sweep::Look { b"\n" } else { b"\t1\t0\tD\n" };
     for key in keys {
@@ -15,7 +15,7 @@ pub(super) fn push_sweep(out: &mut Vec<u8>, sweep: Sweep, keys: &[&[u8]]) {
     }
 }
 
-/// What the answers to these requests say; `None`: they are not all there.
+/// Reads the answers to these requests; `None`: some are still missing.
 pub(super) fn swept(sweep: Sweep, keys: usize, input: &[u8]) -> Result<Option<Swept>, String> {
     if input.iter().filter(|byte| **byte == b'\n').count() < 2 * keys {
         return Ok(None);

@@ -5,14 +5,14 @@ use std::sync::Arc;
 use store::wire::{Codec, Decoded, Expect, Head, Replies};
 use store::{Endpoint, Expected, Failure, Operation, OperationKind, Reply};
 
-/// The version of the protocol that is spoken: the last whose messages have no flags.
+/// The version of the protocol that kvtrial speaks: the last whose messages have no flags.
 const VERSION: [i16; 3] = [1, 2, 0];
 
 /// As the handshake has it.
 const HANDSHAKE: u8 = 1;
 const THIN_CLIENT: u8 = 2;
 
-/// Operations.
+/// The numbers of operations.
 pub(super) mod op {
     pub const GET: i16 = 1000;
     pub const PUT: i16 = 1001;
@@ -22,7 +22,7 @@ pub(super) mod op {
     pub const REMOVE: i16 = 1016;
     pub const SIZE: i16 = 1020;
     pub const GET_OR_CREATE: i16 = 1054;
-    /// None has this number; the server says so.
+    /// A number that no operation has; the server says so.
     pub const NONE: i16 = 0;
 }
 
@@ -39,12 +39,12 @@ const NOT_UTF8: &str = "a refusal that is no text";
 const NO_REPLY: Decoded<'static> = Decoded::Broken("a reply of Ignite's thin protocol");
 const NO_SIZE: &str = "a length of at least 12 bytes";
 
-/// The number the server knows a cache by: Java's hash of its name.
+/// Returns the number the server knows a cache by: Java's hash of its name.
 pub(super) fn cache_id(name: &str) -> i32 {
     name.encode_utf16().fold(0i32, |hash, unit| hash.wrapping_mul(31).wrapping_add(i32::from(unit)))
 }
 
-/// What opens a connection.
+/// Returns the bytes that open a connection.
 pub(super) fn hello(endpoint: &Endpoint) -> Vec<u8> {
     let mut out = vec![0; LENGTH_BYTES];
     out.push(HANDSHAKE);
@@ -58,7 +58,7 @@ pub(super) fn hello(endpoint: &Endpoint) -> Vec<u8> {
     out
 }
 
-/// Begins a request; [`end`] ends it. Returns where it began.
+/// Begins a request; [`end`] ends it. Returns the place where the request began.
 pub(super) fn begin(out: &mut Vec<u8>, op: i16, number: u32) -> usize {
     let start = out.len();
     out.extend_from_slice(&[0; LENGTH_BYTES]);
@@ -67,7 +67,7 @@ pub(super) fn begin(out: &mut Vec<u8>, op: i16, number: u32) -> usize {
     start
 }
 
-/// Writes the length of the message that began here. No operation is as long as 2 GiB.
+/// Writes the length of the message that began at `start`. No operation is as long as 2 GiB.
 pub(super) fn end(out: &mut [u8], start: usize) {
     let bytes = (out.len() - start - LENGTH_BYTES) as i32;
     out[start..start + LENGTH_BYTES].copy_from_slice(&bytes.to_le_bytes());
@@ -89,7 +89,7 @@ fn i32_at(input: &[u8], at: usize) -> Option<i32> {
     input.get(at..at + 4).and_then(|bytes| bytes.try_into().ok()).map(i32::from_le_bytes)
 }
 
-/// The object these bytes are, all of them: `None` of a null, `Err` of anything but it and this type.
+/// Reads these bytes, all of them, as an object: `None` for a null, `Err` for anything but a null and this type.
 fn object(input: &[u8], kind: u8) -> Result<Option<&[u8]>, ()> {
     match (input.first(), i32_at(input, 1)) {
         (Some(&NULL), _) if input.len() == 1 => Ok(None),
@@ -100,7 +100,7 @@ fn object(input: &[u8], kind: u8) -> Result<Option<&[u8]>, ()> {
     }
 }
 
-/// The bytes of the message that begins here; `Err` says what is wrong, or how many more are needed at least.
+/// Returns the bytes of the message that begins here; `Err` says what is wrong, or how many more are needed at least.
 fn message(input: &[u8]) -> Result<&[u8], Decoded<'static>> {
     let Some(size) = i32_at(input, 0) else { return Err(Decoded::Incomplete { at_least: LENGTH_BYTES - input.len() }) };
     let Ok(size) = usize::try_from(size) else { return Err(Decoded::Broken("a length that is not negative")) };
@@ -111,16 +111,16 @@ fn message(input: &[u8]) -> Result<&[u8], Decoded<'static>> {
 /// The status of an exception in the server, whatever it was about.
 const EXCEPTION: i32 = 1;
 
-/// Why the server did not do what it was asked.
+/// The reason why the server did not do what it was asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Denial<'a> {
     status: i32,
-    /// In its words.
+    /// The reason in the server's words.
     pub words: &'a str,
 }
 
 impl<'a> Denial<'a> {
-    /// What is known of the request then: an exception may come of one of the nodes that had a share in it.
+    /// Returns what is known of the request then: an exception may come from one of the nodes that had a share in it.
     fn of(self, kind: OperationKind) -> Failure<'a> {
         let reads = matches!(kind, OperationKind::Get | OperationKind::GetVersioned);
         match self.status == EXCEPTION && !reads {
@@ -130,7 +130,7 @@ impl<'a> Denial<'a> {
     }
 }
 
-/// A reply: the number of its request, and what the server did; or why not.
+/// Reads a reply: the number of its request, and the result, or the reason for a refusal.
 pub(super) fn reply(message: &[u8]) -> Option<(u32, Result<&[u8], Denial<'_>>)> {
     let (head, rest) = message.split_at_checked(HEAD_BYTES)?;
     let number =
@@ -144,7 +144,7 @@ pub(super) fn reply(message: &[u8]) -> Option<(u32, Result<&[u8], Denial<'_>>)> 
     }
 }
 
-/// The reply to a request made outside the measured path, when all of it is there.
+/// Returns the reply to a request made outside the measured path, when all of it is there.
 pub(super) fn answer(input: &[u8]) -> Result<Option<Vec<u8>>, String> {
     match message(input) {
         Ok(message) => match reply(message) {
@@ -157,7 +157,7 @@ pub(super) fn answer(input: &[u8]) -> Result<Option<Vec<u8>>, String> {
     }
 }
 
-/// One connection's state.
+/// The state of one connection.
 pub(super) struct Thin {
     hello: Arc<[u8]>,
     cache: i32,
@@ -165,7 +165,7 @@ pub(super) struct Thin {
 }
 
 impl Thin {
-    /// A new connection's.
+    /// Makes the state of a new connection.
     pub fn new(hello: Arc<[u8]>, cache: i32) -> Thin {
         Thin { hello, cache, number: 0 }
     }

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use store::wire::Talk;
 use store::{Endpoint, Happening, StoreError};
 
-/// What was seen of one server's hash table.
+/// The record of one server's hash table.
 #[derive(Default)]
 pub(super) struct Growth {
     line: Line,
@@ -15,27 +15,27 @@ pub(super) struct Growth {
     happened: Vec<Happening>,
 }
 
-/// What the server is asked over.
+/// The connection that asks the server.
 #[derive(Default)]
 enum Line {
     #[default]
     Unopened,
     Open(Talk),
-    /// The server could not be asked. A server that hangs is not waited for a second time.
+    /// A server that could not be asked. A server that hangs is not waited for a second time.
     Broken,
 }
 
-/// One look.
+/// One look at the table.
 #[derive(Clone, Copy)]
 struct Seen {
     at: Instant,
-    /// The table has 2 to this power buckets.
+    /// The power of 2 that is the number of buckets.
     power: u32,
     is_expanding: bool,
 }
 
 impl Growth {
-    /// Asks the server, and notes what has changed since the last time. Nothing, once it could not be asked: without this evidence a
+    /// Asks the server, and notes what has changed since the last time. Does nothing once the server could not be asked: without this evidence a
     /// stall is explained by what was seen from outside, or not at all.
     pub(super) fn look(&mut self, endpoint: &Endpoint, within: Duration) {
         match self.ask(endpoint, within) {
@@ -55,7 +55,7 @@ impl Growth {
         })
     }
 
-    /// What has happened so far.
+    /// Returns the growths noted so far.
     pub(super) fn happened(&self) -> Vec<Happening> {
         self.happened.clone()
     }

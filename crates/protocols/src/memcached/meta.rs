@@ -11,25 +11,25 @@ use store::wire::ascii::{line_end, parse_u64};
 use store::wire::{Codec, Decoded, Expect, KeyQueue};
 use store::{Expected, Operation, OperationKind, Reply, RowBuffer};
 
-/// Longest reply line: flags and an error's words are far shorter.
+/// The longest reply line: flags and an error's words are far shorter.
 const LINE_BYTES: usize = 4 << 10;
 
-/// Largest value believed; the server's own limit is 1 GiB.
+/// The largest value believed; the server's own limit is 1 GiB.
 const VALUE_BYTES: u64 = 1 << 30;
 
 const OTHER_REQUEST: &str = "the token of the oldest request";
 
-/// One connection's state.
+/// The state of one connection.
 pub(super) struct Meta {
-    /// Token of the next request.
+    /// The token of the next request.
     token: u32,
-    /// Keys of get-many requests in flight.
+    /// The keys of get-many requests in flight.
     asked: KeyQueue,
     rows: RowBuffer,
 }
 
 impl Meta {
-    /// A new connection's.
+    /// Makes the state of a new connection.
     pub fn new() -> Meta {
         Meta { token: 0, asked: KeyQueue::default(), rows: RowBuffer::default() }
     }
@@ -105,7 +105,7 @@ impl Codec for Meta {
     }
 }
 
-/// The reply of one line.
+/// Reads the reply of one line.
 #[inline]
 fn one<'a>(kind: OperationKind, token: u32, meta: MetaReply<'a>) -> Decoded<'a> {
     let reply = match (meta.status, kind) {
@@ -130,7 +130,7 @@ fn one<'a>(kind: OperationKind, token: u32, meta: MetaReply<'a>) -> Decoded<'a> 
     Decoded::Reply { reply, consumed: meta.consumed }
 }
 
-/// The two replies of an append: to adding an empty value, whatever it says, and to the append itself.
+/// Reads the two replies to an append: the reply to adding an empty value, whatever it says, and the reply to the append itself.
 fn appended<'a>(token: u32, input: &'a [u8]) -> Result<Decoded<'a>, Decoded<'a>> {
     let added = MetaReply::read(input)?;
     let second = MetaReply::read(&input[added.consumed..])?;
@@ -148,7 +148,7 @@ fn appended<'a>(token: u32, input: &'a [u8]) -> Result<Decoded<'a>, Decoded<'a>>
     Ok(Decoded::Reply { reply, consumed })
 }
 
-/// What was refused of a put-many, and the line that ends it.
+/// Reads the refusals of a put-many, and the line that ends them.
 fn put_many<'a>(input: &'a [u8]) -> Result<Decoded<'a>, Decoded<'a>> {
     let mut consumed = 0;
     let mut refusal = None;
@@ -166,7 +166,7 @@ fn put_many<'a>(input: &'a [u8]) -> Result<Decoded<'a>, Decoded<'a>> {
 }
 
 impl Meta {
-    /// The values found, each with the token of its key, and the line that ends them.
+    /// Reads the values found, each with the token of its key, and the line that ends them.
     fn many<'a>(&'a mut self, token: u32, input: &'a [u8]) -> Result<Decoded<'a>, Decoded<'a>> {
         let mut consumed = 0;
         loop {
@@ -200,7 +200,7 @@ impl Meta {
     }
 }
 
-/// What one reply says.
+/// The status of one reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Status<'a> {
     /// `VA`: a value.
@@ -225,7 +225,7 @@ enum Status<'a> {
 #[derive(Clone, Copy, Debug)]
 struct MetaReply<'a> {
     status: Status<'a>,
-    /// Its token, zeros where it has none.
+    /// The token of the reply, zeros where it has none.
     token: [u8; 4],
     version: Option<u64>,
     consumed: usize,
@@ -236,7 +236,7 @@ impl<'a> MetaReply<'a> {
         matches!(self.status, Status::Error(_))
     }
 
-    /// The reply at the start of `input`; `Err` when it is not whole, or not memcached's.
+    /// Reads the reply at the start of `input`; `Err` when it is not whole, or not memcached's.
     #[inline]
     fn read(input: &'a [u8]) -> Result<MetaReply<'a>, Decoded<'a>> {
         let Some(end) = line_end(input, LINE_BYTES) else {
@@ -276,7 +276,7 @@ impl<'a> MetaReply<'a> {
         Ok(reply)
     }
 
-    /// The value behind the line.
+    /// Takes the value behind the line.
     #[inline]
     fn take_value(&mut self, input: &'a [u8], size: usize) -> Result<&'a [u8], Decoded<'a>> {
         let (start, end) = (self.consumed, self.consumed + size);
@@ -307,7 +307,7 @@ impl<'a> MetaReply<'a> {
     }
 }
 
-/// A counter's value; after a decrement the server leaves spaces behind it.
+/// Reads a counter's value; after a decrement the server leaves spaces behind it.
 fn counter(value: &[u8]) -> Option<Reply<'_>> {
     let number = parse_u64(value.trim_ascii_end())?;
     Some(match i64::try_from(number) {

@@ -10,7 +10,7 @@ use store::{
     Session, SessionPlan, Store, StoreError, Threading,
 };
 
-/// Whether the items a server counts are those it keeps.
+/// The items that a server counts.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ItemCount {
     /// The server counts everything it keeps, as memcached does.
@@ -22,7 +22,7 @@ pub(crate) enum ItemCount {
 /// A server that speaks memcached's classic text protocol.
 pub(crate) struct Speaker {
     endpoint: Endpoint,
-    /// All servers that are one store.
+    /// The addresses of all servers that are one store.
     endpoints: Vec<Endpoint>,
     /// The place in `endpoints` of the next client.
     next: AtomicUsize,
@@ -36,7 +36,7 @@ pub(crate) struct Speaker {
 }
 
 impl Speaker {
-    /// What the classic commands can do, with memcached's own limit of an item.
+    /// The capabilities of the classic commands, with memcached's own limit of an item.
     pub(crate) const CAPABILITIES: Capabilities = Capabilities {
         native: OperationSet::BASIC.and(&[
             OperationKind::GetVersioned,
@@ -80,7 +80,7 @@ impl Speaker {
         super::facts(endpoint).map(|_| speaker)
     }
 
-    /// Asks for a key nobody has: a member of a cluster states its version long before it has joined the others.
+    /// Asks for a key that nobody has: a member of a cluster states its version long before it has joined the others.
     pub(crate) fn answers_a_get(&self) -> Result<(), StoreError> {
         let answer = Talk::open(&self.endpoint, Text::default())?.ask(b"get kvtrial-nothing\r\n", |input| {
             Ok(ascii::line_end(input, 1000).map(|end| String::from_utf8_lossy(&input[..end]).into_owned()))
@@ -91,31 +91,31 @@ impl Speaker {
         }
     }
 
-    /// The server is one of these, which are one store: clients are spread over them, and one whose server is gone goes on with another.
+    /// Adds the servers that are one store with this one: clients are spread over them, and a client whose server is gone continues with another.
     pub(crate) fn among(mut self, endpoints: &[Endpoint]) -> Speaker {
         self.endpoints = endpoints.to_vec();
         self
     }
 
-    /// Clients reach the server over these connections.
+    /// Sets the connections over which clients reach the server.
     pub(crate) fn over(mut self, connections: Connections) -> Speaker {
         self.connections = connections;
         self.with_fact(CONNECTIONS.name, &connections.fact())
     }
 
-    /// The server reads keys like this.
+    /// Sets how the server reads keys.
     pub(crate) fn reading_keys(mut self, key_text: KeyText) -> Speaker {
         self.key_text = key_text;
         self
     }
 
-    /// The version of what was started, where the server itself does not state it.
+    /// Sets the version of the program that was started, where the server itself does not state it.
     pub(crate) fn with_version(mut self, version: &'static str) -> Speaker {
         self.version = Some(version);
         self
     }
 
-    /// Says something more of it in its facts.
+    /// Adds a fact about the server.
     pub(crate) fn with_fact(mut self, name: &str, value: &str) -> Speaker {
         self.more.insert(name.into(), value.into());
         self

@@ -16,40 +16,40 @@ use store::wire::ascii::{parse_u64, push_u64};
 use store::wire::{Codec, Decoded, Expect, KeyQueue};
 use store::{Expected, Operation, OperationKind, Reply, RowBuffer};
 
-/// Longest key as it is written in a request.
+/// The longest key as it is written in a request.
 const KEY_TEXT_BYTES: usize = 250;
 
-/// Longest key of any bytes: `~` and its base64 have at most [`KEY_TEXT_BYTES`] characters.
+/// The longest key of any bytes: `~` and its base64 have at most [`KEY_TEXT_BYTES`] characters.
 pub(crate) const KEY_BYTES: usize = (KEY_TEXT_BYTES - 1) / 4 * 3;
 
-/// In `Expect::detail`: not asked, because of a key no server takes.
+/// The value of `Expect::detail` for a request that is not sent, because no server takes its key.
 const NO_SUCH_KEY: u32 = u32::MAX;
 
-/// Keys in one `get`: old servers read a line of 2 KiB at most.
+/// The number of keys in one `get`: old servers read a line of 2 KiB at most.
 const KEYS_OF_A_LINE: usize = 7;
 
-/// What a key written in base64 takes of an item beyond the longest one written as it is in the meta protocol.
+/// The number of bytes that a key in base64 takes of an item beyond the longest key that the meta protocol writes as it is.
 pub(crate) const KEY_OVERHEAD_BYTES: usize = KEY_TEXT_BYTES - KEY_BYTES;
 
 const OTHER_KEY: &str = "the key asked for";
 
-/// How a server reads the keys of a request.
+/// The way in which a server reads the keys of a request.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum KeyText {
-    /// Byte for byte.
+    /// The key is read byte for byte.
     #[default]
     Bytes,
-    /// As an address: `+` is a space to it, and `%` begins a byte in hexadecimal digits.
+    /// The key is read as an address: `+` is a space, and `%` begins a byte in hexadecimal digits.
     Address,
 }
 
-/// One connection's state.
+/// The state of one connection.
 #[derive(Default)]
 pub(crate) struct Text {
     key_text: KeyText,
-    /// Keys of reads in flight, as they are written.
+    /// The keys of reads in flight, as they are written.
     asked: KeyQueue,
-    /// Keys of a get-many, as they are written.
+    /// The keys of a get-many, as they are written.
     written: Vec<Vec<u8>>,
     rows: RowBuffer,
     /// Room for a number or a key, and for its base64, while it is written or read.
@@ -58,7 +58,7 @@ pub(crate) struct Text {
 }
 
 impl Text {
-    /// Speaks to a server that reads keys like this.
+    /// Makes the state of a connection to a server that reads keys like this.
     pub(crate) fn new(key_text: KeyText) -> Text {
         Text { key_text, ..Text::default() }
     }
@@ -137,7 +137,7 @@ impl Text {
         self.asked.push(&[out.get(start..end).unwrap_or_default()]);
     }
 
-    /// Several lines of keys; how many.
+    /// Writes several lines of keys, and returns how many.
     fn get_many(&mut self, out: &mut Vec<u8>, keys: &[&[u8]]) -> u32 {
         self.written.resize_with(self.written.len().max(keys.len()), Vec::new);
         let written = &mut self.written[..keys.len()];
@@ -222,7 +222,7 @@ impl Text {
     }
 }
 
-/// The reply to what was sent instead of a request with a key no server takes.
+/// Reads the reply to the request that was sent in place of a key that no server takes.
 fn not_asked<'a>(input: &'a [u8]) -> Result<Decoded<'a>, Decoded<'a>> {
     let line = Line::read(input)?;
     match line.says {
@@ -234,7 +234,7 @@ fn not_asked<'a>(input: &'a [u8]) -> Result<Decoded<'a>, Decoded<'a>> {
     }
 }
 
-/// Bytes of the replies to `lines` lines of keys; of none, of the reply to `version`.
+/// Returns the number of bytes of the replies to `lines` lines of keys; with 0 lines, of the reply to `version`.
 fn whole<'a>(lines: u32, input: &'a [u8]) -> Result<usize, Decoded<'a>> {
     let (mut left, mut consumed) = (lines.max(1), 0);
     while left > 0 {
@@ -250,7 +250,7 @@ fn whole<'a>(lines: u32, input: &'a [u8]) -> Result<usize, Decoded<'a>> {
     Ok(consumed)
 }
 
-/// The reply to a request that stores or deletes.
+/// Reads the reply to a request that stores or deletes.
 fn stored<'a>(kind: OperationKind, input: &'a [u8]) -> Result<Decoded<'a>, Decoded<'a>> {
     let line = Line::read(input)?;
     let reply = match (line.says, kind) {
@@ -265,7 +265,7 @@ fn stored<'a>(kind: OperationKind, input: &'a [u8]) -> Result<Decoded<'a>, Decod
     Ok(Decoded::Reply { reply, consumed: line.consumed })
 }
 
-/// The replies to an `add`, whatever it says, and to what was asked behind it.
+/// Reads the reply to an `add`, whatever it says, and the reply to the request behind it.
 fn second<'a>(kind: OperationKind, input: &'a [u8]) -> Result<Decoded<'a>, Decoded<'a>> {
     let added = Line::read(input)?;
     if !matches!(added.says, Says::Stored | Says::NotStored | Says::Error(_)) {
@@ -283,7 +283,7 @@ fn second<'a>(kind: OperationKind, input: &'a [u8]) -> Result<Decoded<'a>, Decod
     Ok(Decoded::Reply { reply, consumed: added.consumed + line.consumed })
 }
 
-/// The replies to many `set`.
+/// Reads the replies to several `set`.
 fn put_many<'a>(count: u32, input: &'a [u8]) -> Result<Decoded<'a>, Decoded<'a>> {
     let mut consumed = 0;
     let mut refusal = None;
@@ -301,7 +301,7 @@ fn put_many<'a>(count: u32, input: &'a [u8]) -> Result<Decoded<'a>, Decoded<'a>>
     Ok(Decoded::Reply { reply: refusal.map_or(Reply::Done, refused), consumed })
 }
 
-/// A counter's value; after a decrement the server leaves spaces behind it.
+/// Reads a counter's value; after a decrement the server leaves spaces behind it.
 fn counter(value: &[u8]) -> Result<Reply<'_>, Decoded<'_>> {
     let number = parse_u64(value.trim_ascii_end()).ok_or(Decoded::Broken("a counter in decimal"))?;
     Ok(match i64::try_from(number) {
@@ -339,7 +339,7 @@ fn push_key(how: KeyText, out: &mut Vec<u8>, key: &[u8]) {
     }
 }
 
-/// Reads the base64 of a key; false when it is none.
+/// Reads the base64 of a key; false when the text is not base64.
 fn read_key(how: KeyText, plain: &mut Vec<u8>, coded: &mut Vec<u8>, text: &[u8]) -> bool {
     coded.clear();
     coded.extend_from_slice(text);

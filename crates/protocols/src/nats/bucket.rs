@@ -2,13 +2,13 @@
 
 use store::Endpoint;
 
-/// Longest key: three bytes of a subject for each of its own, twice the bucket's name and an inbox fit into a line of 4096 bytes.
+/// The longest key: three bytes of a subject for each byte of the key, twice the bucket's name and an inbox fit into a line of 4096 bytes.
 pub(super) const MAX_KEY_BYTES: usize = 1024;
 
-/// Longest name of a bucket.
+/// The longest name of a bucket.
 const MAX_NAME_BYTES: usize = 64;
 
-/// Where the pairs lie that a URL names no bucket for.
+/// The bucket of the pairs when a URL names none.
 const USUAL: &str = "kvtrial";
 
 /// A bucket, and the beginnings of the requests for its keys.
@@ -22,7 +22,7 @@ pub(super) struct Bucket {
     pub subject: Vec<u8>,
     /// `PUB` and the subject of a key, without the key.
     pub put: Vec<u8>,
-    /// The same with headers.
+    /// `HPUB` and the subject of a key, without the key.
     pub put_with_headers: Vec<u8>,
     /// The request for a key to a server that has a copy, without the key.
     pub get: Vec<u8>,
@@ -33,7 +33,7 @@ pub(super) struct Bucket {
 }
 
 impl Bucket {
-    /// The bucket that an endpoint names, or the usual one. The problem is that of a name that no bucket has.
+    /// Returns the bucket that an endpoint names, or the usual one. The error says why no bucket can have that name.
     pub fn of(endpoint: &Endpoint) -> Result<Bucket, String> {
         let name = endpoint.database.as_deref().unwrap_or(USUAL);
         let is_possible = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
@@ -57,14 +57,14 @@ impl Bucket {
     }
 }
 
-/// Whether a byte of a key stands for itself. NATS would take `=` and `.` as well: the one begins a byte in hexadecimal here, the other
-/// would part a subject, which must not have empty parts.
+/// Returns whether a byte of a key stands for itself. NATS would take `=` and `.` as well, but `=` begins a byte in hexadecimal here, and `.` would
+/// split a subject, which must not have empty parts.
 #[inline]
 fn is_plain(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'/' | b'_')
 }
 
-/// Bytes [`push_key`] writes.
+/// Returns the number of bytes that [`push_key`] writes.
 #[inline]
 pub(super) fn key_len(key: &[u8]) -> usize {
     key.iter().map(|byte| if is_plain(*byte) { 1 } else { 3 }).sum::<usize>().max(1)

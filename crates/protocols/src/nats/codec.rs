@@ -9,16 +9,16 @@ use store::wire::ascii::{parse_u64, push_u64};
 use store::wire::{Codec, Decoded, Expect, Head, Replies};
 use store::{Expected, Failure, Operation, OperationKind, Reply};
 
-/// What the condition of a compare-and-set, in front of the value, takes of a message at most.
+/// The most bytes of a message that the condition of a compare-and-set, in front of the value, takes.
 pub(super) const CONDITION_BYTES: usize = 128;
 
 /// The number of the only subscription of a connection.
 const SUBSCRIPTION: u64 = 1;
 
-/// The message of a key is no longer the one that was read.
+/// The error when the message of a key is no longer the one that was read.
 const WRONG_LAST_SEQUENCE: &[u8] = b"10071";
 
-/// There is no message of a key.
+/// The error when there is no message of a key.
 const NO_MESSAGE: &[u8] = b"10037";
 
 const NOBODY_SERVES: &str = "503: no server serves the stream just now";
@@ -26,7 +26,8 @@ const NOT_UTF8: &str = "a refusal that is no text";
 const NO_ACKNOWLEDGEMENT: Decoded<'static> = Decoded::Broken("an acknowledgement of the bucket's stream");
 const NO_ENTRY: Decoded<'static> = Decoded::Broken("an entry of the bucket's stream");
 
-/// What cannot be sent to JetStream. A message to the own inbox goes in its place, so that it has its reply like all others.
+/// The requests that cannot be sent to JetStream. A message to the client's own inbox goes in their place, so that each has its reply like all
+/// others.
 mod instead {
     pub const CONFLICT: u8 = b'c';
     pub const KEY_TOO_LONG: u8 = b'k';
@@ -34,7 +35,7 @@ mod instead {
     pub const NOT_THERE: u8 = b'n';
 }
 
-/// Who answers a get.
+/// The server that answers a get.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Reads {
     /// Any server that has a copy.
@@ -43,22 +44,22 @@ pub(super) enum Reads {
     Leader,
 }
 
-/// How many replies a request may have.
+/// The number of replies a request may have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Repliers {
     /// One server, one reply.
     One,
-    /// Servers that are a cluster. While none of them leads, each of them says so.
+    /// Several servers, which are a cluster. While none of them leads, each of them says so.
     Several,
 }
 
-/// What all connections of a store have in common.
+/// The settings that all connections of a store have in common.
 #[derive(Debug)]
 pub(super) struct Shared {
     pub bucket: Bucket,
     pub reads: Reads,
     pub repliers: Repliers,
-    /// Longest value of a put; as many bytes as a message may have, less [`CONDITION_BYTES`].
+    /// The longest value of a put: the bytes a message may have, less [`CONDITION_BYTES`].
     pub max_value_bytes: usize,
     /// `CONNECT` with the login.
     pub connect: Vec<u8>,
@@ -67,23 +68,23 @@ pub(super) struct Shared {
 /// Room for values of small records, which then never have to grow it.
 const VALUE_BYTES: usize = 1024;
 
-/// One connection's state.
+/// The state of one connection.
 pub(super) struct Nats {
     shared: Arc<Shared>,
-    /// Subject of the replies, without the ticket.
+    /// The subject of the replies, without the ticket.
     inbox: Vec<u8>,
     ticket: u32,
-    /// A value out of JSON.
+    /// The bytes of a value out of JSON.
     value: Vec<u8>,
 }
 
 impl Nats {
-    /// A new connection's, whose replies come to an inbox that nobody else has.
+    /// Makes the state of a new connection, whose replies come to an inbox that nobody else has.
     pub fn new(shared: Arc<Shared>, inbox: Vec<u8>) -> Nats {
         Nats { shared, inbox, ticket: 0, value: Vec::with_capacity(VALUE_BYTES) }
     }
 
-    /// Appends the inbox of this request and the sizes of what follows: the end of a message's line.
+    /// Appends the inbox of this request and the sizes of header and payload: the end of a message's line.
     #[inline]
     fn end_line(&self, out: &mut Vec<u8>, header_bytes: usize, payload_bytes: usize) {
         out.push(b' ');
@@ -109,7 +110,7 @@ impl Nats {
         out.extend_from_slice(b"\r\n");
     }
 
-    /// A put on the condition that the last message of the key has this sequence; 0: that there is none.
+    /// Writes a put on the condition that the last message of the key has this sequence; 0: that there is none.
     fn compare_and_set(&self, out: &mut Vec<u8>, key: &[u8], sequence: u64, value: &[u8]) {
         const BEGIN: &[u8] = b"NATS/1.0\r\nNats-Expected-Last-Subject-Sequence: ";
         const END: &[u8] = b"\r\n\r\n";
@@ -136,7 +137,7 @@ impl Nats {
         }
     }
 
-    /// A request whose message is the subject of a key under this name.
+    /// Writes a request whose message is the subject of a key under this name.
     fn about_subject(&self, out: &mut Vec<u8>, request: &[u8], name: &[u8], key: &[u8]) {
         let subject = &self.shared.bucket.subject;
         out.extend_from_slice(request);
@@ -149,7 +150,7 @@ impl Nats {
         out.extend_from_slice(b"\"}\r\n");
     }
 
-    /// The ticket of a message; `None` when it is not one of the inbox.
+    /// Returns the ticket of a message; `None` when the message is not for the inbox.
     fn ticket_of(&self, message: &Message<'_>) -> Option<u32> {
         let digits = message.subject.strip_prefix(&self.inbox[..])?;
         let ticket = parse_u64(digits).and_then(|number| u32::try_from(number).ok());
@@ -180,7 +181,7 @@ impl Nats {
         }
     }
 
-    /// The acknowledgement of a message that was stored: `{"stream":"KV_b","seq":2}`.
+    /// Reads the acknowledgement of a message that was stored: `{"stream":"KV_b","seq":2}`.
     fn acknowledged<'a>(&self, kind: OperationKind, payload: &'a [u8], consumed: usize) -> Decoded<'a> {
         let Some([error, stream, sequence]) = members(payload, ["error", "stream", "seq"]) else {
             return NO_ACKNOWLEDGEMENT;
@@ -201,7 +202,7 @@ impl Nats {
         }
     }
 
-    /// The answer of a server that has a copy: the message itself, or a status.
+    /// Reads the answer of a server that has a copy: the message itself, or a status.
     fn entry<'a>(&self, kind: OperationKind, message: Message<'a>, consumed: usize) -> Decoded<'a> {
         let Some(headers) = message.headers else { return NO_ENTRY };
         match headers.status() {
@@ -219,7 +220,7 @@ impl Nats {
         Decoded::Reply { reply: present(kind, is_deleted(headers), message.payload, version), consumed }
     }
 
-    /// The answer of the leader: the message in JSON, its bytes and its headers in base64.
+    /// Reads the answer of the leader: the message in JSON, its bytes and its headers in base64.
     fn entry_in_json<'a>(&'a mut self, kind: OperationKind, payload: &'a [u8], consumed: usize) -> Decoded<'a> {
         let Some([error, message]) = members(payload, ["error", "message"]) else { return NO_ENTRY };
         if let Some(error) = error {
@@ -244,13 +245,14 @@ impl Nats {
     }
 }
 
-/// Replaces these bytes by what a string in base64 stands for: none where there is no string. False when it is no base64.
+/// Replaces these bytes by the bytes that a string in base64 stands for; by none where there is no string. Returns false when the string is not
+/// base64.
 fn unpack(into: &mut Vec<u8>, coded: Option<&[u8]>) -> bool {
     into.clear();
     coded.is_none_or(|coded| text(coded).is_some_and(|coded| base64::read(into, coded)))
 }
 
-/// What a get says of a message that is there.
+/// Returns the reply of a get whose message is there.
 fn present(kind: OperationKind, deleted: bool, value: &[u8], version: u64) -> Reply<'_> {
     match (deleted, kind) {
         (true, _) => Reply::Missing,
@@ -259,12 +261,12 @@ fn present(kind: OperationKind, deleted: bool, value: &[u8], version: u64) -> Re
     }
 }
 
-/// Whether a message is the mark that another client's delete leaves.
+/// Returns whether a message is the mark that another client's delete leaves.
 fn is_deleted(headers: Headers<'_>) -> bool {
     matches!(headers.get(b"KV-Operation"), Some(b"DEL" | b"PURGE"))
 }
 
-/// How many messages of a key were forgotten: `{"success":true,"purged":1}`.
+/// Reads how many messages of a key were forgotten: `{"success":true,"purged":1}`.
 fn purged(payload: &[u8], consumed: usize) -> Decoded<'_> {
     const NO_ANSWER: Decoded<'static> = Decoded::Broken("how many messages were purged");
     let Some([error, success, count]) = members(payload, ["error", "success", "purged"]) else { return NO_ANSWER };
@@ -285,7 +287,8 @@ fn purged(payload: &[u8], consumed: usize) -> Decoded<'_> {
     Decoded::Reply { reply, consumed }
 }
 
-/// The number of an error of JetStream and the failure it is. With a code from 500 on the server failed, and does not say how far it came.
+/// Returns the number of an error of JetStream and the failure that it means. With a code from 500 on the server failed, and does not say how far it
+/// came.
 fn failure(error: &[u8]) -> Option<(&[u8], Failure<'_>)> {
     let [code, number, words] = members(error, ["code", "err_code", "description"])?;
     let words = std::str::from_utf8(text(words?)?).unwrap_or(NOT_UTF8);
@@ -294,7 +297,7 @@ fn failure(error: &[u8]) -> Option<(&[u8], Failure<'_>)> {
     Some((number.unwrap_or_default(), failure))
 }
 
-/// What the server says of the connection. Only a right that is lacking leaves it open.
+/// Returns what the server says of the connection. Only a missing right leaves the connection open.
 fn wrong(words: &[u8]) -> Reply<'_> {
     let words = std::str::from_utf8(words).unwrap_or(NOT_UTF8);
     let is_refusal = words.starts_with("Permissions Violation") || words.starts_with("Maximum Payload");

@@ -1,7 +1,7 @@
-//! The few members of a JSON object that an answer is read for, found without making anything of the rest.
+//! The few members of a JSON object that kvtrial reads an answer for; the rest of the object is skipped.
 
-/// The values of the members of these names, as they stand in the text; `None` where one is not there. `None` for all when the text is no
-/// object.
+/// Returns the values of the members of these names, as they stand in the text; `None` where a member is absent. Returns `None` for all when the text
+/// is not an object.
 pub(super) fn members<'a, const N: usize>(object: &'a [u8], names: [&str; N]) -> Option<[Option<&'a [u8]>; N]> {
     let mut found = [None; N];
     let mut rest = blank(object).strip_prefix(b"{")?;
@@ -24,7 +24,7 @@ pub(super) fn members<'a, const N: usize>(object: &'a [u8], names: [&str; N]) ->
     }
 }
 
-/// What is between the quotes of a string, as it stands there.
+/// Returns the text between the quotes of a string, as it stands there.
 pub(super) fn text(value: &[u8]) -> Option<&[u8]> {
     value.strip_prefix(b"\"")?.strip_suffix(b"\"")
 }
@@ -37,7 +37,7 @@ fn blank(bytes: &[u8]) -> &[u8] {
     bytes.trim_ascii_start()
 }
 
-/// Where the string that begins here ends.
+/// Returns the end of the string that begins here.
 fn string_end(bytes: &[u8]) -> Option<usize> {
     if bytes.first() != Some(&b'"') {
         return None;
@@ -52,7 +52,7 @@ fn string_end(bytes: &[u8]) -> Option<usize> {
     }
 }
 
-/// Where the value that begins here ends.
+/// Returns the end of the value that begins here.
 fn value_end(bytes: &[u8]) -> Option<usize> {
     let mut depth = 0_u32;
     let mut at = 0;
@@ -81,7 +81,7 @@ fn value_end(bytes: &[u8]) -> Option<usize> {
     }
 }
 
-/// Whether it is a byte of a number or a word.
+/// Returns whether this is a byte of a number or a word.
 fn is_scalar(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'+' | b'.')
 }

@@ -6,44 +6,44 @@
 
 use store::wire::ascii::{line_end, parse_u64, push_u64};
 
-/// Longest line believed: an `INFO` names every server of a cluster.
+/// The longest line believed: an `INFO` names every server of a cluster.
 const LINE_BYTES: usize = 64 << 10;
 
-/// Largest message believed; servers take 64 MiB at most.
+/// The largest message believed; servers take 64 MiB at most.
 const MESSAGE_BYTES: u64 = 128 << 20;
 
-/// What a block of headers begins with; a status may follow.
+/// The beginning of a block of headers; a status may follow.
 const VERSION: &[u8] = b"NATS/1.0";
 
 /// The answer to a `PING`.
 pub(crate) const PONG: &[u8] = b"PONG\r\n";
 
-/// Asks for a `PONG`.
+/// The request for a `PONG`.
 pub(crate) const PING: &[u8] = b"PING\r\n";
 
-/// One thing a server says.
+/// A statement of a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Said<'a> {
     /// The server's name and limits: JSON.
     Info(&'a [u8]),
     /// A message of a subject that was asked for.
     Message(Message<'a>),
-    /// The server wants a `PONG`.
+    /// The request for a `PONG`.
     Ping,
     /// The answer to a `PING`.
     Pong,
-    /// The server has done what it was asked; only where a client wants to hear that.
+    /// A confirmation that the server has done what it was asked; only for a client that wants to hear that.
     Well,
-    /// Something is wrong, in its words. It closes the connection after most of them.
+    /// An error in the server's words. The server closes the connection after most errors.
     Wrong(&'a [u8]),
 }
 
 /// A message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Message<'a> {
-    /// The subject it was sent to.
+    /// The subject that the message was sent to.
     pub subject: &'a [u8],
-    /// The number of the subscription it comes for.
+    /// The number of the subscription that the message comes for.
     pub subscription: u64,
     /// The subject for the answer; empty when none is wanted.
     pub reply_to: &'a [u8],
@@ -53,7 +53,7 @@ pub(crate) struct Message<'a> {
     pub payload: &'a [u8],
 }
 
-/// A block of headers, its version taken off: the status, if there is one, and lines.
+/// A block of headers without its version: the status, if there is one, and lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Headers<'a>(&'a [u8]);
 
@@ -63,7 +63,7 @@ impl<'a> Headers<'a> {
         block.strip_prefix(VERSION)?.strip_suffix(b"\r\n\r\n").map(Headers)
     }
 
-    /// The number of a status without a message, such as 404 or 503.
+    /// Returns the number of a status without a message, such as 404 or 503.
     pub fn status(self) -> Option<u64> {
         let line = self.lines().next()?;
         parse_u64(line.trim_ascii().split(|byte| *byte == b' ').next()?)
@@ -79,7 +79,7 @@ impl<'a> Headers<'a> {
     }
 }
 
-/// What was found at the start of the bytes received.
+/// The result of reading the start of the bytes received.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Heard<'a> {
     /// A whole message, and the bytes it takes.
@@ -115,7 +115,7 @@ fn unquoted(words: &[u8]) -> &[u8] {
     words.strip_prefix(b"'").and_then(|words| words.strip_suffix(b"'")).unwrap_or(words)
 }
 
-/// Reads a message: `SUBJECT SUBSCRIPTION [REPLY-TO] [HEADERS] BYTES`, of which the last `numbers` are sizes.
+/// Reads a message: `SUBJECT SUBSCRIPTION [REPLY-TO] [HEADERS] BYTES`; the last `numbers` of these are sizes.
 fn message<'a>(line: &'a [u8], numbers: usize, input: &'a [u8], behind: usize) -> Heard<'a> {
     const LINE: Heard<'static> = Heard::Broken("the line of a message: subject, subscription, sizes");
     let mut fields: [&[u8]; 5] = [b""; 5];
@@ -153,18 +153,18 @@ fn message<'a>(line: &'a [u8], numbers: usize, input: &'a [u8], behind: usize) -
     Heard::Whole(Said::Message(Message { subject: fields[0], subscription, reply_to, headers, payload }), end + 2)
 }
 
-/// Who a client is to a server.
+/// The identity of a client to a server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Login<'a> {
-    /// Nobody in particular.
+    /// No identity.
     None,
-    /// One who has a token.
+    /// A client that has a token.
     Token(&'a str),
-    /// A user.
+    /// A user with a password.
     User(&'a str, &'a str),
 }
 
-/// Appends what a client says first. It wants headers, and to hear where nobody listens; it does not want `+OK`.
+/// Appends the first words of a client. The client wants headers, and wants to hear when nobody listens; it does not want `+OK`.
 pub(crate) fn connect(out: &mut Vec<u8>, login: &Login<'_>) {
     let mut options = serde_json::json!({
         "verbose": false, "pedantic": false, "headers": true, "no_responders": true, "protocol": 0,
@@ -183,7 +183,7 @@ pub(crate) fn connect(out: &mut Vec<u8>, login: &Login<'_>) {
     out.extend_from_slice(b"\r\n");
 }
 
-/// Appends the wish for messages of a subject, under this number.
+/// Appends the request for messages of a subject, under this number.
 pub(crate) fn subscribe(out: &mut Vec<u8>, subject: &[u8], subscription: u64) {
     out.extend_from_slice(b"SUB ");
     out.extend_from_slice(subject);

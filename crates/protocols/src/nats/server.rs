@@ -16,10 +16,10 @@ use store::{
 };
 use study::{Spec, Target};
 
-/// How long a server may take to let us in: one that is starting is asked again.
+/// The time a server may take to let us in: a server that is starting is asked again.
 const HELLO_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// The error of JetStream where there is no such stream.
+/// The error of JetStream for a stream that does not exist.
 const NO_STREAM: u64 = 10059;
 
 /// Where no JetStream answers.
@@ -39,7 +39,7 @@ impl Codec for Silent {
     }
 }
 
-/// A conversation outside of sessions: one request at a time, in JSON.
+/// A conversation outside sessions: one request at a time, in JSON.
 struct Conversation {
     talk: Talk,
     endpoint: Endpoint,
@@ -73,7 +73,7 @@ impl Conversation {
         Ok(Conversation { talk, endpoint: endpoint.clone(), inbox, info })
     }
 
-    /// The answer to a request; `Err` is the failure to get one.
+    /// Returns the answer to a request; `Err` says why there is none.
     fn ask(&mut self, subject: &str, request: &Value) -> Result<JetStreamAnswer, StoreError> {
         self.ask_within(CONNECT_TIMEOUT, subject, request)
     }
@@ -111,7 +111,7 @@ impl Conversation {
     }
 }
 
-/// What JetStream answers.
+/// The answer of JetStream.
 enum JetStreamAnswer {
     Told(Value),
     Refused { number: u64, words: String },
@@ -124,7 +124,7 @@ fn answer(message: Message<'_>) -> Result<Value, String> {
     serde_json::from_slice(message.payload).map_err(|error| format!("this is no answer of JetStream: {error}"))
 }
 
-/// The first thing said of which something can be made.
+/// Returns the first statement of the server that `take` can use.
 fn first<T>(
     mut input: &[u8],
     mut take: impl FnMut(Said<'_>) -> Option<Result<T, String>>,
@@ -141,7 +141,7 @@ fn first<T>(
     }
 }
 
-/// `CONNECT` with the login of an endpoint.
+/// Returns `CONNECT` with the login of an endpoint.
 fn hello(endpoint: &Endpoint) -> Result<Vec<u8>, StoreError> {
     let login = match (&endpoint.user, &endpoint.password) {
         (None, None) => Login::None,
@@ -160,7 +160,7 @@ fn hello(endpoint: &Endpoint) -> Result<Vec<u8>, StoreError> {
     Ok(out)
 }
 
-/// Inboxes nobody else has: those of this process begin with a number drawn by lot.
+/// The inboxes that nobody else has: the inboxes of this process begin with a random number.
 #[derive(Debug)]
 struct Inboxes(u64);
 
@@ -172,7 +172,7 @@ impl Inboxes {
         Ok(Inboxes(u64::from_ne_bytes(bytes)))
     }
 
-    /// The inbox of this number.
+    /// Returns the inbox of this number.
     fn of(&self, number: usize) -> String {
         format!("_INBOX.{:016x}{number:x}.", self.0)
     }
@@ -236,13 +236,13 @@ pub(super) fn connect(spec: &Spec, nodes: &[Endpoint]) -> Result<Box<dyn Store>,
     }))
 }
 
-/// How long several servers may take to have a leader, where one of them has just died: two elections.
+/// The time several servers may take to have a leader, where one of them has just died: two elections.
 const ELECTION: Duration = Duration::from_secs(20);
-/// How often they are asked meanwhile.
+/// The time between two questions meanwhile.
 const AGAIN: Duration = Duration::from_millis(100);
 
-/// A conversation, the bucket, and its stream, when somebody answers for it, and when it is new once it has all its copies: of a cluster
-/// whose last server has not joined, those left after a failure may find no leader.
+/// Returns a conversation, the bucket, and its stream, as soon as a server answers for the bucket; when the bucket is new, once it has all its
+/// copies. In a cluster whose last server has not joined, the servers left after a failure may find no leader.
 fn served(nodes: &[Endpoint], replicas: u32) -> Result<(Conversation, Bucket, Value), StoreError> {
     let until = Instant::now() + ELECTION;
     let mut is_new = false;
@@ -262,13 +262,13 @@ fn served(nodes: &[Endpoint], replicas: u32) -> Result<(Conversation, Bucket, Va
     }
 }
 
-/// Whether the leader of a stream has heard of all other copies that they have what it has.
+/// Returns whether the leader of a stream has heard from all other copies that they have everything it has.
 fn is_every_copy_current(stream: &Value) -> bool {
     let others = stream["cluster"]["replicas"].as_array().map_or(&[][..], Vec::as_slice);
     others.iter().all(|copy| copy["current"] == true)
 }
 
-/// A conversation with the first that can be had.
+/// Opens a conversation with the first server that can be reached.
 fn any(nodes: &[Endpoint]) -> Result<Conversation, StoreError> {
     let mut problem = None;
     for endpoint in nodes {
@@ -280,10 +280,10 @@ fn any(nodes: &[Endpoint]) -> Result<Conversation, StoreError> {
     Err(problem.unwrap_or_else(|| StoreError::Session("no address of NATS was given".into())))
 }
 
-/// What the stream of a bucket is like.
+/// The state of the stream of a bucket.
 enum Found {
     There(Value),
-    /// It was not there.
+    /// A stream that was absent and is made now.
     Made(Value),
 }
 
@@ -304,10 +304,10 @@ fn stream(conversation: &mut Conversation, bucket: &Bucket, replicas: u32) -> Re
     conversation.told(&format!("$JS.API.STREAM.CREATE.{name}"), &wanted).map(Found::Made)
 }
 
-/// How long a leader may take to say that it is one: while there is none, nobody answers.
+/// The time a leader may take to say that it leads: while there is no leader, nobody answers.
 const SOON: Duration = Duration::from_millis(200);
 
-/// Returns what the leader of the bucket says of its stream.
+/// Returns the leader's account of the bucket's stream.
 fn told_by_leader(nodes: &[Endpoint]) -> Result<Value, StoreError> {
     let mut conversation = any(nodes)?;
     let endpoint = &conversation.endpoint;
@@ -319,7 +319,7 @@ fn told_by_leader(nodes: &[Endpoint]) -> Result<Value, StoreError> {
     }
 }
 
-/// Whether each copy of the bucket has what its leader has.
+/// Checks that each copy of the bucket has everything its leader has.
 pub(super) fn have_caught_up(_: &Spec, nodes: &[Endpoint]) -> Result<(), StoreError> {
     match is_every_copy_current(&told_by_leader(nodes)?) {
         true => Ok(()),
@@ -327,7 +327,7 @@ pub(super) fn have_caught_up(_: &Spec, nodes: &[Endpoint]) -> Result<(), StoreEr
     }
 }
 
-/// The place of the server that leads the bucket.
+/// Returns the place of the server that leads the bucket.
 pub(super) fn leaders(_: &Spec, nodes: &[Endpoint]) -> Result<Vec<usize>, StoreError> {
     let stream = told_by_leader(nodes)?;
     let leader = &stream["cluster"]["leader"];
@@ -370,7 +370,7 @@ impl Store for Jetstream {
         Threading::Shared
     }
 
-    /// Returns the bucket, which is kept afterwards: it may have been there before.
+    /// Returns the bucket, which is kept afterwards: it may be older than the run.
     fn made(&self) -> Vec<String> {
         vec![format!("bucket {}", self.shared.bucket.name)]
     }

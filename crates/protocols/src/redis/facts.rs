@@ -8,7 +8,7 @@ use store::wire::{CONNECT_TIMEOUT, Talk};
 use store::{Endpoint, Facts, Holding, LevelKnown, StoreError};
 use study::Durability;
 
-/// Settings that matter for speed and safety.
+/// The settings that matter for speed and safety.
 const SETTINGS: [&str; 12] = [
     "appendonly",
     "appendfsync",
@@ -24,7 +24,7 @@ const SETTINGS: [&str; 12] = [
     "proto-max-bulk-len",
 ];
 
-/// `appendonly` and `appendfsync` of a level.
+/// Returns `appendonly` and `appendfsync` of a level.
 pub(crate) fn append_only_file(level: Durability) -> (&'static str, &'static str) {
     match level {
         Durability::None => ("no", "everysec"),
@@ -34,7 +34,7 @@ pub(crate) fn append_only_file(level: Durability) -> (&'static str, &'static str
     }
 }
 
-/// A server's own account.
+/// The facts that a server states about itself.
 pub(crate) struct Server {
     pub facts: Facts,
     /// The level in effect; `None` when the server does not show its configuration.
@@ -43,12 +43,12 @@ pub(crate) struct Server {
     pub script: Script,
 }
 
-/// What is known of a server before it is asked.
+/// The knowledge of a server before it is asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Known {
-    /// The server is a Redis or a Valkey, which have everything that is asked for.
+    /// A Redis or a Valkey, which have everything that is asked for.
     Product,
-    /// The server speaks RESP. It may do without anything it does not answer.
+    /// A server that speaks RESP. It may lack anything for which it gives no answer.
     Nothing,
 }
 
@@ -96,7 +96,7 @@ impl Server {
     }
 }
 
-/// A conversation that outlives a server that hangs up at what it does not know.
+/// A conversation that survives when the server hangs up at a command it does not know.
 struct Line<'a> {
     endpoint: &'a Endpoint,
     known: Known,
@@ -104,7 +104,7 @@ struct Line<'a> {
 }
 
 impl Line<'_> {
-    /// A refusal is an answer, unless it says that nothing will be answered before a login.
+    /// Asks a command. A refusal is an answer, unless it says that nothing will be answered before a login.
     fn ask(&mut self, command: &[u8], args: &[&[u8]]) -> Result<CommandReply, StoreError> {
         let mut talk = match self.talk.take() {
             Some(talk) => talk,
@@ -127,7 +127,7 @@ impl Line<'_> {
     }
 }
 
-/// What it says it holds. One that has no DBSIZE does not say.
+/// Returns the number of keys that the server says it holds. A server without DBSIZE does not say.
 pub(crate) fn holding(endpoint: &Endpoint) -> Result<Holding, StoreError> {
     let mut talk = Talk::open(endpoint, Resp::new(Login::of(endpoint)))?;
     let mut holding = Holding::default();
@@ -146,7 +146,7 @@ pub(crate) fn holding(endpoint: &Endpoint) -> Result<Holding, StoreError> {
 /// How often it is asked whether it has written its log again.
 const LOOK: Duration = Duration::from_millis(1);
 
-/// Lets it write its log again, in a process of its own, and waits until that has ended.
+/// Lets the server rewrite its log, in a process of its own, and waits until that process has ended.
 pub(crate) fn rewrite_log(endpoint: &Endpoint, patience: Duration) -> Result<(), StoreError> {
     let begun = Instant::now();
     match answer(endpoint, b"BGREWRITEAOF", &[]) {
@@ -191,7 +191,7 @@ fn level(config: &BTreeMap<String, String>) -> Option<Durability> {
     })
 }
 
-/// What a relative of Redis that keeps no scripts answers to a command.
+/// Returns the answer of a relative of Redis that keeps no scripts to a command.
 pub(crate) fn answer(endpoint: &Endpoint, command: &[u8], args: &[&[u8]]) -> Result<Vec<String>, StoreError> {
     let mut talk = Talk::open(endpoint, Resp::new(Login::of(endpoint).with(Script::Left)))?;
     match ask(&mut talk, command, args)? {
@@ -209,7 +209,7 @@ pub(crate) fn ask(talk: &mut Talk, command: &[u8], args: &[&[u8]]) -> Result<Com
     ask_until(talk, Instant::now() + CONNECT_TIMEOUT, command, args)
 }
 
-/// The same of a server that has to answer until then.
+/// Returns the same answer of a server that has to give it before a deadline.
 pub(crate) fn ask_until(
     talk: &mut Talk,
     deadline: Instant,

@@ -2,13 +2,13 @@
 
 use store::wire::ascii::{line_end, parse_i64};
 
-/// Longest line read; servers write shorter ones.
+/// The longest line read; servers write shorter ones.
 const LINE_BYTES: usize = 64 << 10;
 
-/// Longest value believed: eight times what a server takes unless told otherwise.
+/// The longest value believed: eight times what a server takes by default.
 const VALUE_BYTES: i64 = 4 << 30;
 
-/// One item of the protocol.
+/// An item of the protocol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Item<'a> {
     /// `+words`
@@ -25,25 +25,25 @@ pub(super) enum Item<'a> {
     Array(usize),
 }
 
-/// What was found at a place in the bytes received.
+/// The result of looking at a place in the bytes received.
 pub(super) enum Found<'a> {
     /// An item, which ends before `end`.
     Item {
         /// The item.
         item: Item<'a>,
-        /// The place behind it.
+        /// The place behind the item.
         end: usize,
     },
-    /// Not enough bytes.
+    /// Too few bytes.
     Incomplete {
-        /// How many are missing, at least.
+        /// The number of missing bytes, at least.
         at_least: usize,
     },
-    /// Not RESP.
+    /// Bytes that are not RESP.
     Broken(&'static str),
 }
 
-/// The item that starts at `at`.
+/// Reads the item that starts at `at`.
 #[inline]
 pub(super) fn item(input: &[u8], at: usize) -> Found<'_> {
     let Some(&kind) = input.get(at) else { return Found::Incomplete { at_least: 4 } };
@@ -95,12 +95,12 @@ pub(super) fn item(input: &[u8], at: usize) -> Found<'_> {
     }
 }
 
-/// Bytes that end the line under way, at least.
+/// Returns the number of bytes that end the line under way, at least.
 fn line_rest(input: &[u8]) -> usize {
     if input.ends_with(b"\r") { 1 } else { 2 }
 }
 
-/// A whole string of 10 to 999 bytes at the start of the input: the reply most often read, without the general way's detours.
+/// Reads a whole string of 10 to 999 bytes at the start of the input: the most frequent reply, without the detours of the general way.
 #[inline(always)]
 pub(super) fn short_bulk(input: &[u8]) -> Option<(&[u8], usize)> {
     // A sign or anything else odd goes the general way, which knows what to say of it.
@@ -117,7 +117,7 @@ pub(super) fn short_bulk(input: &[u8]) -> Option<(&[u8], usize)> {
     Some((&input[start..end - 2], end))
 }
 
-/// A number that is whole and not negative at the start of the input, without the general way's detours.
+/// Reads a number that is whole and not negative at the start of the input, without the detours of the general way.
 #[inline(always)]
 pub(super) fn short_number(input: &[u8]) -> Option<(i64, usize)> {
     match input {
@@ -136,7 +136,7 @@ enum Length {
     Broken,
 }
 
-/// The number in decimal that starts at `start` and ends in CR LF.
+/// Reads the decimal number that starts at `start` and ends in CR LF.
 #[inline(always)]
 fn length(input: &[u8], start: usize) -> Length {
     // Nearly all are lengths of up to nine digits, which fit whatever they are.
@@ -158,7 +158,7 @@ fn length(input: &[u8], start: usize) -> Length {
     any_number(input, start)
 }
 
-/// The same for signs, for many digits, and for what is no number.
+/// Reads the same with a sign or many digits, and refuses anything that is not a number.
 #[cold]
 fn any_number(input: &[u8], start: usize) -> Length {
     // A sign and 19 digits are the longest.

@@ -8,11 +8,11 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use store::wire::Talk;
 use store::{Endpoint, Happening, StoreError};
 
-/// Events shorter than this are not kept, in milliseconds: what takes less is no stall.
+/// The duration, in milliseconds, below which events are not kept: a shorter event is no stall.
 pub(crate) const THRESHOLD_MS: &str = "5";
 
-/// The events since `opened`. The monitor keeps the last 160 of each kind, with the second and the duration. A server that has no
-/// monitor has no events.
+/// Returns the events since `opened`. The monitor keeps the last 160 of each kind, with the second and the duration. A server without a monitor has
+/// no events.
 pub(crate) fn happened(endpoint: &Endpoint, opened: SystemTime) -> Result<Vec<Happening>, StoreError> {
     let opened_s = opened.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
     let mut talk = Talk::open(endpoint, Resp::new(Login::of(endpoint)))?;
@@ -37,7 +37,7 @@ pub(crate) fn happened(endpoint: &Endpoint, opened: SystemTime) -> Result<Vec<Ha
     Ok(happened)
 }
 
-/// One word for an event of the monitor.
+/// Returns one word for an event of the monitor.
 fn cause(event: &str) -> &'static str {
     match event {
         "fork" => "fork",

@@ -5,21 +5,22 @@ use store::wire::ascii::{i64_len, parse_i64, push_i64, push_line, push_three, tw
 use store::wire::{Codec, Decoded, Expect, KeyQueue};
 use store::{Endpoint, Expected, Failure, Operation, OperationKind, Reply, RowBuffer};
 
-/// Stores only while the value still is the expected one. Comparing values is exact, and cheaper for the server than a digest.
+/// The script that stores a value only while the old value still is the expected one. Comparing values is exact, and cheaper for the server than a
+/// digest.
 pub(super) const SCRIPT: &str =
     "if redis.call('GET',KEYS[1])==ARGV[1] then redis.call('SET',KEYS[1],ARGV[2]) return 1 end return 0";
 
-/// SHA-1 of [`SCRIPT`], under which the server keeps it.
+/// The SHA-1 of [`SCRIPT`], under which the server keeps it.
 pub(super) const SCRIPT_SHA1: &str = "9727c0c3d59879d40e8841eb5f2722ce5967bd3d";
 
 const NOT_UTF8: &str = "an error in words that are not UTF-8";
 
-/// How to log in.
+/// The data of a login.
 #[derive(Clone, Default)]
 pub(crate) struct Login {
-    /// Arguments of AUTH, none without a password.
+    /// The arguments of AUTH, none without a password.
     auth: Vec<String>,
-    /// Argument of SELECT.
+    /// The argument of SELECT.
     database: Option<String>,
     script: Script,
 }
@@ -27,7 +28,7 @@ pub(crate) struct Login {
 /// Whether a connection begins by giving the server [`SCRIPT`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Script {
-    /// It does.
+    /// The connection begins with it.
     #[default]
     Loaded,
     /// The server is known to have no scripts, or has not been asked yet: some hang up at a command they do not know.
@@ -35,31 +36,31 @@ pub(crate) enum Script {
 }
 
 impl Login {
-    /// The login of an endpoint.
+    /// Returns the login of an endpoint.
     pub fn of(endpoint: &Endpoint) -> Login {
         let password = endpoint.password.as_ref().map(|password| password.reveal().to_owned());
         let auth = password.map(|password| endpoint.user.clone().into_iter().chain([password]).collect());
         Login { auth: auth.unwrap_or_default(), database: endpoint.database.clone(), script: Script::Loaded }
     }
 
-    /// The same login, with or without the script.
+    /// Returns the same login, with or without the script.
     pub fn with(self, script: Script) -> Login {
         Login { script, ..self }
     }
 }
 
-/// One connection's state.
+/// The state of one connection.
 pub(crate) struct Resp {
     login: Login,
-    /// Keys of requests whose replies hold values only.
+    /// The keys of requests whose replies hold values only.
     asked: KeyQueue,
     rows: RowBuffer,
-    /// Replies to hello read so far, and how many there will be.
+    /// The number of replies to hello read so far, and the number of all.
     greeted: (u32, u32),
 }
 
 impl Resp {
-    /// A new connection's.
+    /// Makes the state of a new connection.
     pub fn new(login: Login) -> Resp {
         Resp { login, asked: KeyQueue::default(), rows: RowBuffer::default(), greeted: (0, 0) }
     }
@@ -239,7 +240,7 @@ impl Resp {
         Decoded::Reply { reply, consumed: end }
     }
 
-    /// The values of MGET, in the order asked.
+    /// Reads the values of MGET, in the order of the keys.
     fn values<'a>(&'a mut self, count: usize, input: &'a [u8], start: usize) -> Decoded<'a> {
         let consumed = match bulks(input, start, count) {
             Ok(end) => end,
@@ -258,7 +259,7 @@ impl Resp {
         Decoded::Reply { reply: Reply::Rows(self.rows.rows()), consumed }
     }
 
-    /// The fields and counts of HGETALL.
+    /// Reads the fields and counts of HGETALL.
     fn fields<'a>(&'a mut self, items: usize, input: &'a [u8], start: usize) -> Decoded<'a> {
         let consumed = match bulks(input, start, items) {
             Ok(end) => end,
@@ -276,7 +277,7 @@ impl Resp {
     }
 }
 
-/// Where `count` strings (or nils) that start at `start` end.
+/// Returns the end of `count` strings (or nils) that start at `start`.
 fn bulks<'a>(input: &'a [u8], start: usize, count: usize) -> Result<usize, Decoded<'a>> {
     let mut at = start;
     for found in 0..count {
@@ -300,7 +301,7 @@ fn refused(words: &[u8]) -> Reply<'_> {
     Reply::Failed(if thrown { Failure::Unknown(words) } else { Failure::said(words) })
 }
 
-/// Whether an error means that nothing will work without logging in, or at all.
+/// Returns whether an error means that nothing will work without logging in, or at all.
 pub(super) fn is_login(words: &[u8]) -> bool {
     [&b"NOAUTH"[..], b"WRONGPASS", b"ERR max number of clients", b"LOADING", b"DENIED"]
         .iter()
@@ -323,7 +324,7 @@ fn array(out: &mut Vec<u8>, items: usize) {
     push_line(out, b'*', items as u64);
 }
 
-/// GET, the request most often sent: its head with a length of two digits is one store.
+/// Writes a GET, the most frequent request: its head with a length of two digits is one store.
 #[inline(always)]
 fn get(out: &mut Vec<u8>, key: &[u8]) {
     if (10..100).contains(&key.len()) {
@@ -364,7 +365,7 @@ fn number(out: &mut Vec<u8>, number: i64) {
     out.extend_from_slice(b"\r\n");
 }
 
-/// A request that does nothing: MGET and MSET of nothing are errors to the server.
+/// Writes a request that does nothing: MGET and MSET of nothing are errors to the server.
 fn nothing(out: &mut Vec<u8>) {
     request(out, b"PING", &[]);
 }

@@ -11,26 +11,26 @@ use store::wire::Talk;
 use store::{Endpoint, SET_RESULT_KEY, SetCombination, SetKeeper, SetPlan, SetPrecision, SetWay, StoreError, set_key};
 use study::Spec;
 
-/// Values of the option, the default first.
+/// The values of the option, the default first.
 pub const NAMES: &[&str] = &["members", "bits", "hll", "elements"];
 
 const MEMBERS: SetWay = SetWay { name: NAMES[0], precision: SetPrecision::Exact };
 const BITS: SetWay = SetWay { name: NAMES[1], precision: SetPrecision::Exact };
 const HLL: SetWay = SetWay { name: NAMES[2], precision: SetPrecision::HyperLogLog { registers: 1 << 14 } };
 
-/// Ids of one command.
+/// The number of ids per command.
 const IDS_PER_COMMAND: usize = 500;
 
-/// Ids whose commands are sent before their replies are read.
+/// The number of ids whose commands are sent before their replies are read.
 const IDS_PER_BATCH: usize = 20_000;
 
-/// Bytes of an array of bits read at once.
+/// The number of bytes of an array of bits that are read at once.
 const PIECE_BYTES: usize = 1 << 20;
 
-/// The most bits an array may have: it is a value of at most 512 MiB.
+/// The most bits an array may have: an array is a value of at most 512 MiB.
 const MOST_BITS: usize = 1 << 32;
 
-/// The way a spec asks for.
+/// Returns the way that a spec asks for.
 pub fn way(spec: &Spec) -> Option<SetWay> {
     let asked = spec.options.get("way").map_or(NAMES[0], String::as_str);
     [MEMBERS, BITS, HLL].into_iter().find(|way| way.name == asked)
@@ -46,7 +46,7 @@ pub struct RedisSets {
     index: Option<IdIndex>,
 }
 
-/// A connection.
+/// Opens a connection.
 fn talk(endpoint: &Endpoint) -> Result<Talk, StoreError> {
     Talk::open(endpoint, Resp::new(Login::of(endpoint).with(Script::Left)))
 }
@@ -55,7 +55,7 @@ fn talk(endpoint: &Endpoint) -> Result<Talk, StoreError> {
 type Command<'a> = &'a [&'a [u8]];
 
 impl RedisSets {
-    /// Empty ones.
+    /// Makes empty sets.
     ///
     /// # Errors
     /// The server cannot be reached; more ids than an array of bits can have.
@@ -72,14 +72,14 @@ impl RedisSets {
         Ok(sets)
     }
 
-    /// Takes the sets away.
+    /// Deletes the sets.
     fn forget(&mut self) -> Result<(), StoreError> {
         let keys: Vec<String> = (0..self.sets).map(set_key).chain([SET_RESULT_KEY.to_owned()]).collect();
         let words: Vec<&[u8]> = [&b"DEL"[..]].into_iter().chain(keys.iter().map(String::as_bytes)).collect();
         self.number(&words).map(|_| ())
     }
 
-    /// Sends these bytes and hands over `replies` items that came for them.
+    /// Sends these bytes and hands over the `replies` items of the answer.
     fn ask<T>(
         &mut self,
         bytes: &[u8],
@@ -105,7 +105,7 @@ impl RedisSets {
         Ok(taken)
     }
 
-    /// A command that answers with a number.
+    /// Sends a command that answers with a number.
     fn number(&mut self, command: Command<'_>) -> Result<u64, StoreError> {
         let mut bytes = Vec::new();
         request(&mut bytes, command[0], &command[1..]);
@@ -113,7 +113,7 @@ impl RedisSets {
         numbers.first().copied().ok_or_else(|| self.odd("no number came"))
     }
 
-    /// A command that answers with strings.
+    /// Sends a command that answers with strings.
     fn texts(&mut self, command: Command<'_>) -> Result<Vec<Vec<u8>>, StoreError> {
         let mut bytes = Vec::new();
         request(&mut bytes, command[0], &command[1..]);
@@ -127,7 +127,7 @@ impl RedisSets {
         StoreError::open(&self.endpoint, problem)
     }
 
-    /// Stores the union or intersection of sets under the key for it, and says how many ids or bits it has.
+    /// Stores the union or intersection of sets under the key for it, and returns how many ids or bits it has.
     fn combine(&mut self, combination: SetCombination, sets: Range<usize>) -> Result<u64, StoreError> {
         let keys: Vec<String> = sets.map(set_key).collect();
         let keys = keys.iter().map(String::as_bytes);
@@ -144,7 +144,7 @@ impl RedisSets {
         self.number(&words)
     }
 
-    /// Ids of the set under a key.
+    /// Hands over the ids of the set under a key.
     fn each_member(&mut self, key: &[u8], visit: &mut dyn FnMut(u64)) -> Result<(), StoreError> {
         let mut cursor = b"0".to_vec();
         // A scan may hand over a member twice while a table shrinks or grows; this set is not changed any more.
@@ -161,7 +161,7 @@ impl RedisSets {
         }
     }
 
-    /// Ids of the array of bits under a key.
+    /// Hands over the ids of the array of bits under a key.
     fn each_bit(&mut self, key: &[u8], visit: &mut dyn FnMut(u64)) -> Result<(), StoreError> {
         let Some(numbers) = self.index.as_ref().map(IdIndex::numbers) else { return Ok(()) };
         for from in (0..numbers.div_ceil(8)).step_by(PIECE_BYTES) {

@@ -8,21 +8,21 @@ use std::time::{Duration, Instant};
 use store::wire::Talk;
 use store::{Endpoint, StoreError};
 
-/// How long the others are waited for when one has answered.
+/// The time the others are waited for when one node has answered.
 const OTHERS: Duration = Duration::from_millis(300);
 
-/// How soon all are asked again.
+/// The time after which all nodes are asked again.
 const AGAIN: Duration = Duration::from_millis(50);
 
-/// How a table could not be had.
+/// The reason why there is no table.
 enum Missing {
-    /// A node says the cluster is not whole, or a master cannot be reached: another may take over.
+    /// A temporary reason: a node says the cluster is not whole, or a master cannot be reached. Another node may take over.
     ForNow(StoreError),
-    /// No node was reached that is one of a cluster.
+    /// A permanent reason: no node of a cluster was reached.
     ForGood(StoreError),
 }
 
-/// Who serves which slots, when all slots are served by nodes that can be reached.
+/// Returns the masters of all slots, as soon as nodes that can be reached serve all slots.
 pub(super) fn whole_table(endpoints: &[Endpoint], deadline: Instant) -> Result<SlotTable, StoreError> {
     let mut said = None;
     loop {
@@ -74,7 +74,7 @@ fn table(endpoints: &[Endpoint], deadline: Instant) -> Result<SlotTable, Missing
     Ok(best)
 }
 
-/// Asks each on a thread of its own.
+/// Asks each node on a thread of its own.
 fn ask_all(endpoints: &[Endpoint], deadline: Instant) -> Receiver<(Endpoint, Result<SlotTable, Missing>)> {
     let (sender, answers) = channel();
     for endpoint in endpoints {
@@ -96,21 +96,21 @@ fn ask(endpoint: &Endpoint, deadline: Instant) -> Result<SlotTable, Missing> {
     SlotTable::read(&nodes, endpoint).map_err(|problem| Missing::ForNow(StoreError::open(endpoint, problem)))
 }
 
-/// Who serves which slots, as this node says, if it takes the cluster for whole.
+/// Returns the masters of all slots, as this node states them, if the node takes the cluster for whole.
 pub(super) fn table_of(endpoint: &Endpoint, deadline: Instant) -> Result<SlotTable, StoreError> {
     ask(endpoint, deadline).map_err(|missing| match missing {
         Missing::ForNow(error) | Missing::ForGood(error) => error,
     })
 }
 
-/// Its account of all nodes, if it takes the cluster for whole.
+/// Returns a node's account of all nodes, if the node takes the cluster for whole.
 pub(super) fn nodes_of(endpoint: &Endpoint, deadline: Instant) -> Result<String, StoreError> {
     let mut talk = Talk::open_until(deadline, endpoint, Resp::new(Login::of(endpoint)))?;
     is_whole(&text(&mut talk, endpoint, b"INFO", deadline)?, endpoint)?;
     text(&mut talk, endpoint, b"NODES", deadline)
 }
 
-/// Whether a node takes the cluster for whole; one that does not answers no command on keys.
+/// Checks that a node takes the cluster for whole; a node that does not answers no command on keys.
 fn is_whole(info: &str, endpoint: &Endpoint) -> Result<(), StoreError> {
     if info.lines().any(|line| line.trim_end() == "cluster_state:ok") {
         return Ok(());

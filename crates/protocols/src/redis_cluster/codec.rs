@@ -7,21 +7,21 @@ use store::wire::ascii::parse_i64;
 use store::wire::{Codec, Decoded, Expect};
 use store::{Failure, Operation, OperationKind, Reply};
 
-/// Whether the next request is preceded by `ASKING`. Shared by a session and the codecs of its connections.
+/// Whether the next request is preceded by `ASKING`. A session and the codecs of its connections share it.
 pub(super) type Asking = Rc<Cell<bool>>;
 
 const ASKING: &[u8] = b"*1\r\n$6\r\nASKING\r\n";
 
-/// The reply to it.
+/// The reply to `ASKING`.
 const ASKED: &[u8] = b"+OK\r\n";
 
-/// A bit of [`Expect::detail`] that [`Resp`] never sets: it counts keys there, of which there are fewer.
+/// A bit of [`Expect::detail`] that [`Resp`] never sets: `Resp` counts keys there, of which there are fewer.
 const WAS_ASKING: u32 = 1 << 31;
 
-/// Another: `WAIT` follows the request, and a number of replicas its reply.
+/// Another such bit: `WAIT` follows the request, and a number of replicas its reply.
 const WAITS: u32 = 1 << 30;
 
-/// How long a write waits for its replicas, in milliseconds.
+/// The time a write waits for its replicas, in milliseconds.
 const PATIENCE_MS: &str = "1000";
 
 /// The longest reply to `WAIT` that is believed.
@@ -30,11 +30,11 @@ const LONGEST_NUMBER: usize = 16;
 /// What becomes of a write that too few replicas have.
 const TOO_FEW: &str = "too few replicas had it within a second (WAIT)";
 
-/// How many replicas must have a write before it counts as acknowledged; none by default.
+/// The number of replicas that must have a write before it counts as acknowledged; 0 by default.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Wait(pub(super) u32);
 
-/// One connection's state.
+/// The state of one connection.
 pub(super) struct ClusterResp {
     resp: Resp,
     asking: Asking,
@@ -96,7 +96,7 @@ impl ClusterResp {
         Expect { kind, detail: detail | more }
     }
 
-    /// A reply, and after it how many replicas have what was written.
+    /// Reads a reply, and after it the number of replicas that have the write.
     fn decode_waited<'a>(&'a mut self, expect: Expect, input: &'a [u8]) -> Decoded<'a> {
         let enough = i64::from(self.wait.0);
         let (reply, consumed) = match self.decode(expect, input) {
@@ -140,7 +140,7 @@ impl ClusterResp {
     }
 }
 
-/// Whether an operation of this kind is one that replicas get.
+/// Returns whether replicas get an operation of this kind.
 fn writes(kind: OperationKind) -> bool {
     match kind {
         OperationKind::Put

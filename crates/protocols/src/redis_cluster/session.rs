@@ -19,13 +19,13 @@ use store::{
 };
 use study::HeadOfLine;
 
-/// How often one operation is sent elsewhere before what the last node said is its answer: two nodes may each name the other.
+/// The number of times one operation is sent elsewhere before the last node's answer counts: two nodes may each name the other.
 const MOST_REDIRECTIONS: u8 = 16;
 
-/// How long an operation waits that a node cannot carry out for now.
+/// The pause before an operation is sent again that a node cannot carry out for now.
 const LATER: Duration = Duration::from_millis(5);
 
-/// Opens a session on every master. `nodes` are all that are known, replicas among them: one of those may take over.
+/// Opens a session on every master. `nodes` are all known nodes, replicas among them: a replica may take over.
 pub(super) fn session(
     table: &SlotTable,
     nodes: &[Endpoint],
@@ -59,7 +59,7 @@ pub(super) fn session(
     }))
 }
 
-/// What makes the codecs of connections to a node.
+/// Returns a function that makes the codecs of connections to a node.
 fn codec(endpoint: &Endpoint, asking: &Asking, wait: Wait) -> impl Fn() -> ClusterResp + 'static {
     let (login, asking) = (Login::of(endpoint), asking.clone());
     move || ClusterResp::new(Resp::new(login.clone()), asking.clone(), wait)
@@ -74,10 +74,10 @@ struct Flight {
 
 struct ClusterSession {
     routed: Routed<SlotTable>,
-    /// Who served which slots when the session was opened.
+    /// The masters and their slots when the session was opened.
     at_first: SlotTable,
     flights: Vec<Flight>,
-    /// Operations a node did not carry out, since the poll began.
+    /// The operations that a node did not carry out, since the poll began.
     redirected: Vec<(Slot, Redirection)>,
     /// Operations that are sent again at a time; all wait equally long, so the first is due first.
     later: Vec<(Instant, Slot)>,
@@ -179,7 +179,7 @@ impl Session for ClusterSession {
     }
 }
 
-/// Keeps back the replies that are none: the node did not carry the operation out, and says who does, or when.
+/// A filter that keeps back replies of nodes that did not carry the operation out, but say which node does, or when.
 struct Sieve<'a> {
     sink: &'a mut dyn Sink,
     flights: &'a mut [Flight],
@@ -224,7 +224,7 @@ impl Sieve<'_> {
 }
 
 impl ClusterSession {
-    /// Sends what was redirected to where it belongs.
+    /// Sends redirected operations to the nodes they belong to.
     #[cold]
     fn follow(&mut self, sink: &mut dyn Sink) {
         let mut redirected = std::mem::take(&mut self.redirected);
@@ -255,7 +255,7 @@ impl ClusterSession {
         self.redirected = redirected;
     }
 
-    /// Sends again what is due.
+    /// Sends operations again whose time has come.
     fn send_again(&mut self, sink: &mut dyn Sink) -> Result<(), StoreError> {
         if self.later.is_empty() {
             return Ok(());
@@ -284,7 +284,7 @@ impl ClusterSession {
         Ok(())
     }
 
-    /// The number of the master at an address, which is connected to if that is new.
+    /// Returns the number of the master at an address, and connects to the master if it is new.
     fn master(&mut self, address: &str) -> Result<usize, StoreError> {
         let from = self.routed.route().endpoints()[0].clone();
         let unreadable =
@@ -303,7 +303,7 @@ impl ClusterSession {
         self.routed.add(session)
     }
 
-    /// Connections of these slots' operations were lost.
+    /// Notes that the connections of these slots' operations were lost.
     #[cold]
     fn have_lost(&mut self, slots: &[Slot]) {
         for slot in slots {
@@ -316,7 +316,7 @@ impl ClusterSession {
         }
     }
 
-    /// Asks all nodes who serves which slots now, and goes by what those say that know the latest. Nobody waits for the answers.
+    /// Asks all nodes which masters serve which slots now, and follows the nodes that know the latest change. Nobody waits for the answers.
     #[cold]
     fn ask_who_serves(&mut self, sink: &mut dyn Sink) {
         let others = self.others.clone();
@@ -335,7 +335,7 @@ impl ClusterSession {
         self.leave(sink);
     }
 
-    /// Takes over who serves which slots.
+    /// Takes over which masters serve which slots.
     fn go_by(&mut self, table: &SlotTable) {
         for (hash_slot, endpoint) in table.assignments() {
             if let Ok(master) = self.master_at(endpoint) {
@@ -345,7 +345,7 @@ impl ClusterSession {
         self.routed.route().set_epoch(table.epoch());
     }
 
-    /// Fails what was sent to a lost master that serves nothing any more.
+    /// Fails the operations that were sent to a lost master that serves nothing any more.
     fn leave(&mut self, sink: &mut dyn Sink) {
         let lost = std::mem::take(&mut self.lost);
         for master in lost {

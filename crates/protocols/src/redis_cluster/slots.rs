@@ -4,10 +4,10 @@ use store::routed::Route;
 use store::{Endpoint, Keepers};
 use study::Address;
 
-/// Hash slots of a cluster.
+/// The number of hash slots of a cluster.
 const SLOTS: usize = 16_384;
 
-/// CRC-16/XMODEM of each byte: polynomial 0x1021, high bit first.
+/// The CRC-16/XMODEM of each byte: polynomial 0x1021, high bit first.
 const CRC: [u16; 256] = {
     let mut table = [0; 256];
     let mut byte = 0;
@@ -24,7 +24,7 @@ const CRC: [u16; 256] = {
     table
 };
 
-/// The hash slot of a key: of what is between its first `{` and the next `}`, where that is not empty, else of all of it.
+/// Returns the hash slot of a key: of the bytes between its first `{` and the next `}`, where there are any, else of the whole key.
 #[inline]
 pub(super) fn hash_slot(key: &[u8]) -> usize {
     let tag = key.iter().position(|byte| *byte == b'{').and_then(|open| {
@@ -36,22 +36,22 @@ pub(super) fn hash_slot(key: &[u8]) -> usize {
     usize::from(crc) % SLOTS
 }
 
-/// Which master serves which slots.
+/// A table of the masters and the slots they serve.
 #[derive(Clone, Debug)]
 pub(super) struct SlotTable {
     /// The master of each slot, by its place among the endpoints.
     masters: Box<[u16]>,
     endpoints: Vec<Endpoint>,
     replicas: usize,
-    /// All nodes that are not given up, replicas too.
+    /// The nodes that are not given up, replicas too.
     nodes: Vec<Endpoint>,
-    /// The latest change of who serves that the node knows of: it grows with each takeover.
+    /// The latest change of masters that the node knows: the number grows with each takeover.
     epoch: u64,
 }
 
 impl SlotTable {
-    /// Reads the answer of `from` to `CLUSTER NODES`: a line per node: id, `host:port@bus`, flags, its master, four numbers and words, then
-    /// the slots it serves.
+    /// Reads the answer of `from` to `CLUSTER NODES`, a line per node: id, `host:port@bus`, flags, its master, four numbers and words, then the slots
+    /// it serves.
     pub fn read(nodes: &str, from: &Endpoint) -> Result<SlotTable, String> {
         const UNSERVED: u16 = u16::MAX;
         let mut table = SlotTable {
@@ -95,44 +95,44 @@ impl SlotTable {
         }
     }
 
-    /// The masters that serve slots.
+    /// Returns the masters that serve slots.
     pub fn endpoints(&self) -> &[Endpoint] {
         &self.endpoints
     }
 
-    /// Replicas of the cluster.
+    /// Returns the number of replicas of the cluster.
     pub fn replicas(&self) -> usize {
         self.replicas
     }
 
-    /// All nodes, replicas too.
+    /// Returns all nodes, replicas too.
     pub fn nodes(&self) -> &[Endpoint] {
         &self.nodes
     }
 
-    /// The latest change of who serves that is known of.
+    /// Returns the number of the latest known change of masters.
     pub fn epoch(&self) -> u64 {
         self.epoch
     }
 
-    /// A later one is known.
+    /// Notes that a later change is known.
     pub fn set_epoch(&mut self, epoch: u64) {
         self.epoch = epoch;
     }
 
-    /// The share of all slots that each master serves.
+    /// Returns the share of all slots that each master serves.
     pub fn shares(&self) -> Vec<f64> {
         let mut shares = vec![0.0; self.endpoints.len()];
         self.masters.iter().for_each(|master| shares[usize::from(*master)] += 1.0 / SLOTS as f64);
         shares
     }
 
-    /// Whether a master serves any slot.
+    /// Returns whether a master serves any slot.
     pub fn serves(&self, master: usize) -> bool {
         self.masters.iter().any(|of_slot| usize::from(*of_slot) == master)
     }
 
-    /// The place of a master.
+    /// Returns the place of a master.
     pub fn find(&self, endpoint: &Endpoint) -> Option<usize> {
         self.endpoints.iter().position(|known| known.address == endpoint.address)
     }
@@ -143,14 +143,14 @@ impl SlotTable {
         self.endpoints.len() - 1
     }
 
-    /// A slot is served by this master from now on.
+    /// Notes that this master serves a slot from now on.
     pub fn assign(&mut self, slot: usize, master: usize) {
         if let Some(of_slot) = self.masters.get_mut(slot) {
             *of_slot = master as u16;
         }
     }
 
-    /// Returns who serves each slot, as an endpoint.
+    /// Returns each slot with the endpoint that serves it.
     pub fn assignments(&self) -> impl Iterator<Item = (usize, &Endpoint)> {
         self.masters.iter().enumerate().map(|(slot, master)| (slot, &self.endpoints[usize::from(*master)]))
     }
@@ -163,7 +163,7 @@ impl Route for SlotTable {
     }
 }
 
-/// Which node has the slot of a key, by numbers that stay when others come and go.
+/// The keepers of slots: the node that has the slot of a key, by numbers that stay when others come and go.
 pub(super) struct SlotKeepers {
     table: SlotTable,
     /// The number of each master of the table.
@@ -172,7 +172,7 @@ pub(super) struct SlotKeepers {
 }
 
 impl SlotKeepers {
-    /// Makes the keepers of this table. Nodes that were known before come first; those the table names later follow.
+    /// Makes the keepers of this table. Nodes that were known before come first; nodes that the table names later follow.
     pub fn new(table: SlotTable, known: &[Endpoint]) -> SlotKeepers {
         let mut all: Vec<&Endpoint> = known.iter().collect();
         for node in table.nodes() {
@@ -196,7 +196,7 @@ impl Keepers for SlotKeepers {
     }
 }
 
-/// `host:port` as a node of a cluster names another; a missing host means the reporting node's own. The login is the same.
+/// Returns the endpoint for `host:port` as a node of a cluster names another; a missing host means the reporting node's own. The login is the same.
 pub(super) fn located(address: &str, from: &Endpoint) -> Option<Endpoint> {
     let (host, port) = address.rsplit_once(':')?;
     let port = port.parse::<u16>().ok().filter(|port| *port > 0)?;

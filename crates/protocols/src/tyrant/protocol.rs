@@ -6,10 +6,10 @@
 use store::wire::{Codec, Decoded, Expect};
 use store::{Failure, Operation, OperationKind, Reply, RowBuffer};
 
-/// Longest argument the server takes, in bytes; it drops the connection of a longer one.
+/// The longest argument the server takes, in bytes; the server drops a connection that sends a longer one.
 pub(super) const MAX_ARGUMENT_BYTES: usize = 256 << 20;
 
-/// Most keys of one get-many; the server drops the connection of more.
+/// The most keys of one get-many; the server drops a connection that sends more.
 const MAX_KEYS: usize = 1 << 20;
 
 const MAGIC: u8 = 0xC8;
@@ -26,27 +26,27 @@ const MISC: u8 = 0x90;
 /// The function of [`MISC`] that stores pairs.
 const PUT_LIST: &[u8] = b"putlist";
 
-/// Bytes of the reply to [`RECORDS`]: status and a 64-bit number.
+/// The number of bytes of the reply to [`RECORDS`]: status and a 64-bit number.
 const RECORDS_REPLY_BYTES: usize = 9;
 
-/// What is not sent. A harmless question (how many records there are) goes in its place, so that replies stay in order.
+/// The reason for a request that is not sent. A harmless question (how many records there are) goes in its place, so that replies stay in order.
 const TOO_LONG: &str = "a key or value over 268435456 bytes, the most that Tokyo Tyrant takes";
 const TOO_MANY: &str = "more than 1048576 keys at once, the most that Tokyo Tyrant takes";
 const TOO_WIDE: &str = "counters of Tokyo Tyrant have 32 bits; the step has more";
 
-/// What Tyrant answers as a sum when there is none, by its status; a counter that wraps around comes to it as well, and nothing
-/// tells the two apart. A job that counts sees a wrong number either way.
+/// The sum that Tyrant answers when there is none, by its status. A counter that wraps around comes to the same number, and nothing distinguishes the
+/// two. A job that counts sees a wrong number either way.
 const NO_SUM: i64 = i32::MIN as i64;
 
 const NO_WORDS: &str = "status 1, which is all Tokyo Tyrant says";
 
-/// What stands in `Expect::detail`.
+/// The values of `Expect::detail`.
 mod detail {
-    /// The request is the operation; for a get-many, how many keys it has.
+    /// The request is the operation; for a get-many, the number of its keys.
     pub const SENT: u32 = 0;
     /// A question was sent in the place of a get-many of no keys.
     pub const NO_KEYS: u32 = u32::MAX;
-    /// The same for operations that cannot be sent, by reason.
+    /// A question was sent in the place of an operation that cannot be sent; one value per reason.
     pub const TOO_LONG: u32 = u32::MAX - 1;
     pub const TOO_MANY: u32 = u32::MAX - 2;
     pub const TOO_WIDE: u32 = u32::MAX - 3;
@@ -54,21 +54,21 @@ mod detail {
     pub const NOT_THERE: u32 = u32::MAX - 5;
 }
 
-/// Order of the bytes of a counter in a value: that of the server's machine.
+/// The order of the bytes of a counter in a value, as the server's machine has it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Endian {
     Little,
     Big,
 }
 
-/// One connection's state.
+/// The state of one connection.
 pub(super) struct Tyrant {
     endian: Endian,
     rows: RowBuffer,
 }
 
 impl Tyrant {
-    /// A new connection's.
+    /// Makes the state of a new connection.
     pub fn new(endian: Endian) -> Tyrant {
         Tyrant { endian, rows: RowBuffer::default() }
     }
@@ -275,12 +275,12 @@ fn instead<'a>(reason: u32, input: &[u8], no_rows: &'a RowBuffer) -> Decoded<'a>
     Decoded::Reply { reply, consumed: RECORDS_REPLY_BYTES }
 }
 
-/// The 32-bit number at a place, when it is all there.
+/// Returns the 32-bit number at a place, when all of it is there.
 fn number(input: &[u8], at: usize) -> Option<u32> {
     Some(u32::from_be_bytes(input.get(at..at + 4)?.try_into().ok()?))
 }
 
-/// The sized bytes behind a status, and where they end.
+/// Returns the sized bytes behind a status, and the place where they end.
 fn sized(input: &[u8]) -> Result<(&[u8], usize), Decoded<'_>> {
     let Some(bytes) = number(input, 1) else { return Err(incomplete(input, 5)) };
     if bytes > i32::MAX as u32 {

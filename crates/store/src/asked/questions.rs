@@ -6,32 +6,32 @@ use crate::{
 };
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// How long one answer may take. A server that does not know a command may say nothing at all.
+/// The time one answer may take. A server that does not know a command may say nothing at all.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// How much one answer may hold; what is asked for is short.
+/// The most bytes of one answer; the values asked for are short.
 const ANSWER_BYTES: u64 = 1 << 20;
 
 const VALUE: &[u8] = b"a value";
 
-/// Where counters are.
+/// The place of counters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Counters {
-    /// Among the values: a delete takes a counter away.
+    /// A place among the values: a delete removes a counter.
     Among,
-    /// Counts in a place of their own, where no operation would remove the counter that was tried. The adapter has made that place, so it
-    /// knows what counting does there.
+    /// A place of their own, where no operation would remove the counter that was tried. The adapter has made that place, so it knows what counting
+    /// does there.
     Apart,
 }
 
-/// How far counters go.
+/// The range of counters.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Reach {
-    /// Counts up to these bounds, and beyond them as stated.
+    /// A range up to these bounds, with this behaviour beyond them.
     To(Counter),
-    /// Not even to 31 bits.
+    /// A range of less than 31 bits.
     Short,
-    /// Counts wrongly: what was asked, answered and expected.
+    /// A wrong count: the question, the answer and the expected answer.
     Wrong(String),
 }
 
@@ -54,7 +54,7 @@ impl<'a> Questions<'a> {
         Questions { store, client: None, prefix, written: Vec::new() }
     }
 
-    /// Get, put and delete.
+    /// Tries get, put and delete.
     pub(super) fn basics(&mut self) -> Result<(), (OperationKind, Refusal)> {
         let key = self.key("a");
         let none = self.key("none");
@@ -69,7 +69,7 @@ impl<'a> Questions<'a> {
         Ok(())
     }
 
-    /// Returns where it keeps counters: a value that is no counter is none only where counters are apart.
+    /// Returns where the server keeps counters. Only a server that keeps them apart answers `Missing` for a counter under the key of a plain value.
     pub(super) fn counters(&mut self) -> Counters {
         let there = self.key("a");
         match self.ask(&Operation::GetCounter { key: &there }) {
@@ -78,10 +78,10 @@ impl<'a> Questions<'a> {
         }
     }
 
-    /// Whether the server has an operation beside the basic ones; if not, why.
+    /// Returns whether the server has an operation beside the basic ones; if not, why.
     ///
     /// # Errors
-    /// When it does not even answer a get any more: then nothing is known.
+    /// The server does not even answer a get any more: then nothing is known.
     pub(super) fn has(&mut self, kind: OperationKind) -> Result<Result<(), Refusal>, StoreError> {
         let answer = self.tries(kind);
         if answer.is_err() {
@@ -125,7 +125,7 @@ impl<'a> Questions<'a> {
         Ok(())
     }
 
-    /// Each way to compare: with what is absent, with what was read, and with what is there no more.
+    /// Tries each way to compare: with an absent value, with the value that was read, and with a value that is gone.
     fn swaps(&mut self, there: &[u8], fresh: &[u8]) -> Result<(), Refusal> {
         let read = self.ask(&Operation::GetVersioned { key: there })?;
         let (version, value) = match read {
@@ -138,7 +138,7 @@ impl<'a> Questions<'a> {
         self.ask(&Operation::CompareAndSet { key: fresh, expected: Expected::Absent, value: VALUE }).map(drop)
     }
 
-    /// Returns how far counters really go, and what they do beyond.
+    /// Returns how far counters really go, and how they behave beyond.
     pub(super) fn bounds(&mut self, declared: Counter) -> Reach {
         for (by, right) in [(5, 5), (7, 12), (-2, 10)] {
             match self.count("small", by) {
@@ -176,7 +176,7 @@ impl<'a> Questions<'a> {
         }
     }
 
-    /// Deletes everything that was written. What cannot be deleted now was refused or lost before.
+    /// Deletes everything that was written. Keys that cannot be deleted now were refused or lost before.
     pub(super) fn clean(&mut self) {
         let mut written = std::mem::take(&mut self.written);
         written.sort_unstable();

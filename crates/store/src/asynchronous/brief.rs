@@ -10,7 +10,7 @@ use tokio::runtime::{Builder, Runtime};
 /// Returns a current-thread runtime.
 ///
 /// # Errors
-/// When the system gives none.
+/// The system gives none.
 pub fn runtime() -> Result<Runtime, StoreError> {
     let build = Builder::new_current_thread().enable_all().build();
     build.map_err(|error| StoreError::Session(format!("no runtime for the driver: {error}")))
@@ -20,7 +20,8 @@ thread_local! {
     static SHARED: RefCell<Weak<Runtime>> = const { RefCell::new(Weak::new()) };
 }
 
-/// Returns the runtime of this thread's sessions, which lives as long as one of them: who waits for several sessions waits in one runtime.
+/// Returns the runtime of this thread's sessions, which lives as long as one of the sessions: a thread that waits for several sessions waits in one
+/// runtime.
 pub(super) fn shared_runtime() -> Result<Rc<Runtime>, StoreError> {
     if let Some(runtime) = SHARED.with_borrow(Weak::upgrade) {
         return Ok(runtime);

@@ -32,10 +32,10 @@ pub enum BufferedReply {
     Protocol,
 }
 
-/// A slot's buffer for what it read; keeps its memory from operation to operation.
+/// A slot's buffer for the bytes it has read; keeps its memory from operation to operation.
 #[derive(Debug, Default)]
 pub struct ReplyBuffer {
-    /// Rows of a scan, a get-many or a record of counters.
+    /// The rows of a scan, a get-many or a record of counters.
     pub rows: RowBuffer,
     value: Vec<u8>,
     words: String,
@@ -74,7 +74,7 @@ impl ReplyBuffer {
         BufferedReply::NotConnected
     }
 
-    /// Answers that it may have happened, in the words of the store, which does not know either.
+    /// Answers that the operation may have happened, in the words of the store, which does not know either.
     #[cold]
     pub fn unknown(&mut self, words: impl Display) -> BufferedReply {
         self.say(words);

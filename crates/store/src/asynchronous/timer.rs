@@ -1,4 +1,4 @@
-//! A timer finer than tokio's (which ticks in milliseconds): one timerfd a session, set again only when it must fire earlier.
+//! A timer finer than tokio's (which ticks in milliseconds): one timerfd per session, set again only when it must fire earlier.
 
 use crate::StoreError;
 use std::fs::File;
@@ -7,7 +7,7 @@ use std::task::{Context, Poll, Waker};
 use std::time::Instant;
 use tokio::io::unix::AsyncFd;
 
-/// Wakes the loop at a time.
+/// A timer that wakes the loop at a time.
 pub(super) struct Timer {
     fd: AsyncFd<File>,
     set_for: Option<Instant>,
@@ -29,7 +29,7 @@ impl Timer {
         Ok(Timer { fd, set_for: None })
     }
 
-    /// Its waker was woken: it has fired.
+    /// Notes that the timer has fired, because its waker was woken.
     pub(super) fn fired(&mut self) {
         self.set_for = None;
     }

@@ -35,14 +35,14 @@ pub(super) fn bitset(slots: usize) -> (Woken, Vec<Waker>) {
 }
 
 impl Woken {
-    /// From now on the first wake tells `parent`.
+    /// Sets the waker that the first wake from now on calls.
     pub(super) fn listen(&self, parent: &Waker) {
         self.shared.parent.register(parent);
         // Before the bits are read: a wake that comes later than the reading tells the loop again.
         self.shared.told.store(false, Ordering::SeqCst);
     }
 
-    /// Empties the set, calling `visit` for each member. Those that wake meanwhile are seen at the next call.
+    /// Empties the set, calling `visit` for each member. Members that wake meanwhile are visited by the next call.
     pub(super) fn drain(&self, mut visit: impl FnMut(usize)) {
         for (index, word) in self.shared.words.iter().enumerate() {
             if word.load(Ordering::Relaxed) == 0 {

@@ -2,7 +2,7 @@
 
 use crate::{Expected, Operation};
 
-/// Which operation the buffers hold. Byte strings are numbered in the order they were pushed.
+/// The operation that the buffers hold. Byte strings are numbered in the order they were pushed.
 #[derive(Clone, Copy, Debug, Default)]
 enum Shape {
     #[default]
@@ -96,7 +96,7 @@ impl OwnedOperation {
         &self.bytes[start..self.ends[index]]
     }
 
-    /// Returns the operation, when it is one on one key or a scan.
+    /// Returns the operation, when it is a scan or names one key.
     pub fn single(&self) -> Option<Operation<'_>> {
         let at = |index| self.at(index);
         Some(match self.shape {

@@ -63,8 +63,8 @@ impl Splits {
         self.waiting == 0 || self.slots[slot as usize].missing == 0
     }
 
-    /// Splits an operation by the owners of its keys and submits a part to each node concerned; the reply, where all have answered at
-    /// once. `submit` takes node and part, and gives the reply to `absorb`.
+    /// Splits an operation by the owners of its keys and submits a part to each node concerned. Returns the reply, where all have answered at once.
+    /// `submit` takes node and part, and gives the reply to `absorb`.
     pub fn submit(
         &mut self,
         slot: Slot,
@@ -116,7 +116,7 @@ impl Splits {
         Ok(Some(split.reply()))
     }
 
-    /// Takes in the reply to a part; the reply to the whole, when it was the last.
+    /// Takes in the reply to a part. Returns the reply to the whole operation, when the part was the last.
     pub fn absorb(&mut self, slot: Slot, node: usize, reply: &Reply<'_>) -> Option<Reply<'_>> {
         let split = &mut self.slots[slot as usize];
         split.absorb(node, reply);

@@ -11,13 +11,13 @@ use std::collections::HashMap;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Made once each: connections share the sessions that servers let be taken up again.
+/// The configurations, each made once: connections share the sessions that servers allow to be resumed.
 static CONFIGS: Mutex<Option<HashMap<Trust, Arc<ClientConfig>>>> = Mutex::new(None);
 
-/// Returns how connections to servers are made whose certificates are signed by those trusted.
+/// Returns the configuration for connections to servers whose certificates a trusted authority has signed.
 ///
 /// # Errors
-/// When the file of authorities cannot be read or holds none.
+/// The file of authorities cannot be read or holds none.
 pub fn config(trust: &Trust) -> Result<Arc<ClientConfig>, StoreError> {
     let mut configs = CONFIGS.lock().unwrap_or_else(PoisonError::into_inner);
     let configs = configs.get_or_insert_default();
@@ -45,13 +45,13 @@ pub fn config(trust: &Trust) -> Result<Arc<ClientConfig>, StoreError> {
     Ok(configs.entry(trust.clone()).or_insert(Arc::new(config)).clone())
 }
 
-/// Says which cryptography is used, for drivers that set up `rustls` themselves and ask nobody.
+/// Sets the cryptography for drivers that set up `rustls` themselves without asking.
 pub fn settle_provider() {
     // It is settled already, by an earlier call.
     let _ = crypto::ring::default_provider().install_default();
 }
 
-/// The authorities in a file of PEM, and all certificates in it.
+/// Returns the authorities in a file of PEM, and all certificates in it.
 fn authorities(path: &Path) -> Result<(RootCertStore, Vec<CertificateDer<'static>>), StoreError> {
     let unusable = |problem: String| StoreError::open(path.display(), problem);
     let (mut roots, mut certificates) = (RootCertStore::empty(), Vec::new());

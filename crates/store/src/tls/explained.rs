@@ -64,7 +64,7 @@ const MAKE_AGAIN: &str = "make it again, or name the PEM file with its authority
 
 const READ_LOG: &str = "the server's log says why";
 
-/// Returns what a driver says went wrong, with the remedy where that was TLS.
+/// Returns a driver's words on an error, with the remedy where TLS was the cause.
 pub fn explained(error: impl std::fmt::Display) -> String {
     let said = error.to_string();
     if let Some((_, sentence)) = IN_OTHER_WORDS.iter().find(|(words, _)| said.contains(words)) {
@@ -77,7 +77,7 @@ pub fn explained(error: impl std::fmt::Display) -> String {
     })
 }
 
-/// Returns a sentence on what went wrong.
+/// Returns a sentence on the error.
 #[cfg(feature = "tls")]
 pub fn words(error: &rustls::Error) -> String {
     use rustls::{AlertDescription, CertificateError, Error};
@@ -123,7 +123,7 @@ pub fn words(error: &rustls::Error) -> String {
     format!("TLS: {sentence}")
 }
 
-/// `DnsName("a.example")` as `a.example`.
+/// Returns `DnsName("a.example")` as `a.example`.
 #[cfg(feature = "tls")]
 fn readable(name: &str) -> String {
     match name.split_once('(') {
@@ -132,7 +132,7 @@ fn readable(name: &str) -> String {
     }
 }
 
-/// What the library calls something, without what it has around it: `Other(OtherError(BadDer))` as `bad der`.
+/// Returns the library's name for an error, without the wrapping around it: `Other(OtherError(BadDer))` as `bad der`.
 #[cfg(feature = "tls")]
 fn named(it: &impl std::fmt::Debug) -> String {
     let whole = format!("{it:?}");
@@ -140,7 +140,7 @@ fn named(it: &impl std::fmt::Debug) -> String {
     spaced(name.rsplit('(').next().unwrap_or_default().trim_end_matches(')'))
 }
 
-/// A name of the library's, such as `HandshakeFailure`, as words.
+/// Returns a name of the library's, such as `HandshakeFailure`, as words.
 fn spaced(name: &str) -> String {
     let mut words = String::new();
     for letter in name.chars() {

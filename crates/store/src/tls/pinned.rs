@@ -7,7 +7,8 @@ use rustls::server::ParsedCertificate;
 use rustls::{CertificateError, DigitallySignedStruct, Error, SignatureScheme};
 use std::sync::Arc;
 
-/// Believes what authorities have signed, and these very certificates. A server still has to prove that it has the key of its certificate.
+/// A verifier that believes certificates signed by authorities, and these very certificates. A server still has to prove that it has the key of its
+/// certificate.
 #[derive(Debug)]
 pub(super) struct Pinned {
     authorities: Arc<WebPkiServerVerifier>,

@@ -1,4 +1,4 @@
-//! A timer that can be watched: who waits for several sessions hears when one of them has something to do though nothing has come.
+//! A timer that can be watched: a thread that waits for several sessions hears when one of them has something to do though nothing has come.
 
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
@@ -22,7 +22,7 @@ impl Alarm {
         Ok(Alarm { fd: unsafe { OwnedFd::from_raw_fd(fd) }, set: None })
     }
 
-    /// Sets it to this time, or silences it: also when it has gone off.
+    /// Sets the timer to this time, or silences it: also when it has gone off.
     #[inline]
     pub fn set(&mut self, time: Option<Instant>) -> io::Result<()> {
         if self.set == time { Ok(()) } else { self.change(time) }

@@ -139,7 +139,7 @@ pub fn parse_i64(text: &[u8]) -> Option<i64> {
     }
 }
 
-/// Returns where the first CR LF of `input` starts, looking no further than `limit` bytes.
+/// Returns where the first CR LF of `input` starts, within the first `limit` bytes.
 #[inline]
 pub fn line_end(input: &[u8], limit: usize) -> Option<usize> {
     let window = &input[..input.len().min(limit.saturating_add(2))];

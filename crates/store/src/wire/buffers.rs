@@ -4,7 +4,7 @@
 //! while it needs it, so memory follows the bytes in flight and not the number of connections, and the buffer used last, still in
 //! the processor's cache, is the next one taken. Nothing is allocated once the largest values have been seen.
 
-/// Idle buffers, the one used last on top.
+/// The idle buffers, the one used last on top.
 #[derive(Default)]
 pub(super) struct Buffers {
     idle: Vec<Vec<u8>>,
@@ -24,7 +24,7 @@ impl Buffers {
         }
     }
 
-    /// Takes the memory of `buffer` back; what it holds is forgotten.
+    /// Takes the memory of `buffer` back; its contents are forgotten.
     #[inline]
     pub fn take_back(&mut self, buffer: &mut Vec<u8>) {
         let mut memory = std::mem::take(buffer);

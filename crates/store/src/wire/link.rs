@@ -14,48 +14,48 @@ use std::collections::VecDeque;
 use std::io::{self, ErrorKind};
 use std::time::{Duration, Instant};
 
-/// The longest time between two attempts to open a broken connection again. Operations submitted meanwhile wait for the attempt.
+/// The longest time between two attempts to open a broken connection again. Operations that are submitted meanwhile wait for the attempt.
 pub const RETRY_LONGEST: Duration = Duration::from_millis(500);
 
 const RETRY_FIRST: Duration = Duration::from_millis(10);
 
-/// How long operations wait for attempts. Of a server that has been away for longer each fails at once, but for the one that an attempt is
-/// made for: else a node that is gone for good would cost every key it had half a second.
+/// The time for which operations wait for attempts. When a server has been away for longer, each operation fails at once, except the one for which an
+/// attempt is made: otherwise a node that is gone for good would cost half a second per key.
 pub const PATIENCE: Duration = Duration::from_secs(10);
 
-/// How long one attempt to open a broken connection may take.
+/// The time that one attempt to open a broken connection may take.
 const RETRY_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// How long a reply with a ticket may take: what the clients of such protocols usually wait. The connection is then opened again, so that
-/// a reply that comes after all finds nobody.
+/// The time that a reply with a ticket may take: the usual limit of clients of such protocols. The connection is then opened again, so that a reply
+/// that comes after all finds nobody.
 pub const UNANSWERED: Duration = Duration::from_secs(5);
 
-/// Requests are sent without waiting for the poll when this much is held back.
+/// The number of bytes held back from which requests are sent without waiting for the poll.
 const SEND_EARLY_BYTES: usize = 64 << 10;
 
-/// What one read may take at least.
+/// The least number of bytes that one read may take.
 const READ_BYTES: usize = 64 << 10;
 
-/// Room for what a server has to be told unasked.
+/// The room for messages that a server must get unasked.
 const ANSWER_BYTES: usize = 256;
 
-/// What all connections of a session share.
+/// The state that all connections of a session share.
 pub(super) struct Common<F> {
     /// The nodes; any of them serves any connection.
     pub endpoints: Vec<Endpoint>,
     pub make_codec: F,
     pub buffers: Buffers,
-    /// Where replies are received; only the beginning of an unfinished one is copied out of it.
+    /// The memory where replies are received; only the beginning of an unfinished reply is copied out of it.
     pub scratch: Box<[u8]>,
-    /// Replies handed to the sink since the poll began.
+    /// The number of replies handed to the sink since the poll began.
     pub answered: u32,
-    /// Watches the connections; a session of one has none.
+    /// The poller that watches the connections; a session of one connection has none.
     pub poller: Option<Poller>,
-    /// Goes off when a connection is to be opened, where somebody else waits for the poller.
+    /// The alarm that goes off when a connection is to be opened, where another thread waits for the poller.
     pub alarm: Option<Alarm>,
-    /// A reply that takes more is not believed.
+    /// The largest reply that is believed.
     pub most_bytes: usize,
-    /// Connections that were opened again.
+    /// The number of connections that were opened again.
     pub reconnected: u64,
 }
 
@@ -67,7 +67,7 @@ impl<F> Common<F> {
     }
 }
 
-/// How far a flush got.
+/// The result of a flush.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Flush {
     /// Nothing is left to send.
@@ -78,14 +78,14 @@ pub(super) enum Flush {
     Down(Instant),
 }
 
-/// What a read found.
+/// The result of a read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Received {
     /// Nothing, or the connection is down.
     Nothing,
-    /// Less than there was room for: all there was.
+    /// Fewer bytes than there was room for: all there were.
     Part,
-    /// As much as there was room for: there may be more.
+    /// As many bytes as there was room for: there may be more.
     Filled,
 }
 
@@ -150,7 +150,7 @@ pub(super) struct Link<C> {
 }
 
 impl<C: Codec> Link<C> {
-    /// Opens connection `number` to this node or one behind it, for this many `slots`.
+    /// Opens connection `number` to this node or a node behind it, for this many `slots`.
     pub fn open<F: Fn() -> C>(number: u32, node: usize, slots: u32, common: &Common<F>) -> Result<Link<C>, StoreError> {
         let (node, codec, socket) = open_any(node, common, super::CONNECT_TIMEOUT)
             .map_err(|(node, problem)| StoreError::open(&common.endpoints[node], problem))?;
@@ -186,7 +186,7 @@ impl<C: Codec> Link<C> {
         }
     }
 
-    /// Registers the connection with what watches several.
+    /// Registers the connection with the poller that watches several.
     pub fn watch_with(&self, poller: &Poller) -> io::Result<()> {
         match &self.line {
             Line::Up(socket) => poller.add(socket, self.number),
@@ -195,13 +195,13 @@ impl<C: Codec> Link<C> {
         }
     }
 
-    /// Returns whether it is being opened.
+    /// Returns whether the connection is being opened.
     #[inline]
     pub fn is_opening(&self) -> bool {
         matches!(self.line, Line::Opening(_))
     }
 
-    /// Replies outstanding.
+    /// Returns the number of replies outstanding.
     #[inline]
     pub fn waiting(&self) -> usize {
         self.in_flight.len()
@@ -213,13 +213,13 @@ impl<C: Codec> Link<C> {
         self.out.is_empty()
     }
 
-    /// What the next operation has to be told instead of being carried out.
+    /// Takes the error that the next operation must get instead of being carried out.
     #[inline]
     pub fn take_owed(&mut self) -> Option<&'static str> {
         if self.owed.is_none() { None } else { self.owed.take() }
     }
 
-    /// Writes a request into the buffer; sends when that has grown large.
+    /// Writes a request into the buffer, and sends the buffer when it has grown large.
     #[inline(always)]
     pub fn push(&mut self, slot: Slot, operation: &Operation<'_>, buffers: &mut Buffers) {
         if self.is_sent() {
@@ -245,10 +245,10 @@ impl<C: Codec> Link<C> {
         }
     }
 
-    /// Sends what is held back; opens the connection again when it is down and the time has come.
+    /// Sends the bytes held back; opens the connection again when it is down and the time has come.
     ///
     /// # Errors
-    /// Only of the epoll instance.
+    /// The error of the epoll instance.
     #[inline]
     pub fn flush<F: Fn() -> C>(&mut self, common: &mut Common<F>, sink: &mut dyn Sink) -> io::Result<Flush> {
         if self.out.is_empty() {
@@ -298,8 +298,7 @@ impl<C: Codec> Link<C> {
         Ok(())
     }
 
-    /// Takes all that is there, as edge-triggered reports ask for: until a read is not filled, or to the end of a connection that has
-    /// `ended`.
+    /// Takes all bytes that are there, as edge-triggered reports demand: until a read is not filled, or to the end of a connection that has `ended`.
     #[inline]
     pub fn drain<F: Fn() -> C>(&mut self, ended: bool, common: &mut Common<F>, sink: &mut dyn Sink) {
         loop {
@@ -424,7 +423,7 @@ impl<C: Codec> Link<C> {
     }
 }
 
-/// Connects to this node, or to the first one behind it that can be had; otherwise says why not this one.
+/// Connects to this node, or to the first node behind it that can be reached; otherwise says why this node cannot be reached.
 fn open_any<C: Codec, F: Fn() -> C>(
     first: usize,
     common: &Common<F>,

@@ -1,20 +1,20 @@
 //! Ends waits that take long, so that a waiting thread can look at its clock.
 //!
-//! A time limit would do the same, but the kernel sets and clears a timer for it in every call that has to wait: half a microsecond of
-//! the seven that an operation of one client takes. One periodic timer a session costs nothing in between.
+//! A time limit would do the same, but the kernel sets and clears a timer for it in every call that has to wait: half a microsecond of the seven that
+//! an operation of one client takes. One periodic timer per session costs nothing in between.
 
 use std::io;
 use std::marker::PhantomData;
 use std::ptr::null_mut;
 use std::time::Duration;
 
-/// How often waits are interrupted. A nudge that comes just before a wait is lost; the next ends it.
+/// The time between two interruptions of waits. A nudge that comes just before a wait is lost; the next one ends the wait.
 pub(super) const NUDGE_EVERY: Duration = Duration::from_millis(20);
 
-/// Ignored where there is no handler for it.
+/// The signal, which is ignored where there is no handler for it.
 const SIGNAL: libc::c_int = libc::SIGURG;
 
-/// Interrupts the system calls of the thread that made it, every [`NUDGE_EVERY`], until it is dropped.
+/// The interruptions of system calls in the thread that made them, every [`NUDGE_EVERY`], until dropped.
 pub(super) struct Nudges {
     timer: libc::timer_t,
     /// A wait on another thread would not be nudged.
@@ -22,7 +22,7 @@ pub(super) struct Nudges {
 }
 
 impl Nudges {
-    /// Nudges for this thread.
+    /// Makes nudges for this thread.
     pub fn for_this_thread() -> io::Result<Nudges> {
         install_handler()?;
         unblock()?;
@@ -56,7 +56,7 @@ impl Drop for Nudges {
     }
 }
 
-/// Without SA_RESTART a handler that does nothing still ends the call it interrupts.
+/// Installs a handler that does nothing. Without SA_RESTART it still ends the call it interrupts.
 fn install_handler() -> io::Result<()> {
     extern "C" fn nothing(_: libc::c_int) {}
     let handler: extern "C" fn(libc::c_int) = nothing;
@@ -70,7 +70,7 @@ fn install_handler() -> io::Result<()> {
     if installed == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
-/// The parent of this process may have blocked the signal for it, and a nudge that is blocked ends nothing.
+/// Unblocks the signal: the parent of this process may have blocked it, and a nudge that is blocked ends nothing.
 fn unblock() -> io::Result<()> {
     // SAFETY: sigset_t is plain data that sigemptyset makes an empty set; both pointers live through the calls, the old mask is not
     // asked for.

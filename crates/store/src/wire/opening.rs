@@ -12,13 +12,13 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, TryRecvError, channel};
 use std::time::{Duration, Instant};
 
-/// What a greeting may take.
+/// The most bytes of a greeting.
 const GREETING_BYTES: usize = 1 << 20;
 
-/// Threads that connect at the same time, at most; what is beyond tries again in a moment.
+/// The most threads that connect at the same time; further attempts try again in a moment.
 const MOST_THREADS: usize = 64;
 
-/// How often a thread that connects is asked whether it has.
+/// The pause between two questions whether a thread has connected.
 const ASK_THREAD_EVERY: Duration = Duration::from_millis(1);
 
 const STACK_BYTES: usize = 256 << 10;
@@ -28,13 +28,13 @@ static THREADS: AtomicUsize = AtomicUsize::new(0);
 /// An attempt at one node.
 pub(super) struct Opening {
     stage: Stage,
-    /// Nodes that were tried before this one.
+    /// The number of nodes that were tried before this one.
     pub tried: usize,
     until: Instant,
     /// The greeting, of which the first `sent` bytes have left.
     hello: Vec<u8>,
     sent: usize,
-    /// Replies to it that have not come.
+    /// The number of replies to the greeting that have not come.
     replies: u32,
     input: Vec<u8>,
 }
@@ -47,11 +47,11 @@ enum Stage {
     Over,
 }
 
-/// How far an attempt is.
+/// The progress of an attempt.
 pub(super) enum Advance {
-    /// It is connected and greeted.
+    /// The connection is open and greeted.
     Open(Socket),
-    /// There is a socket now, to be watched.
+    /// There is a socket now, which has to be watched.
     Watch,
     /// Nothing more can be done for now.
     Waits,
@@ -83,12 +83,12 @@ impl Opening {
         }
     }
 
-    /// Returns whether it is to be looked at now, though no socket has said anything: a thread that connects does not wake anybody.
+    /// Returns whether the attempt is to be looked at now, though no socket has reported anything: a thread that connects does not wake anybody.
     pub fn is_due(&self) -> bool {
         matches!(self.stage, Stage::Thread(_)) || self.until <= Instant::now()
     }
 
-    /// Returns when the attempt is to be looked at, should nothing happen before.
+    /// Returns when the attempt is to be looked at, if nothing happens before.
     pub fn look_at(&self) -> Instant {
         match self.stage {
             Stage::Thread(_) => self.until.min(Instant::now() + ASK_THREAD_EVERY),
@@ -96,7 +96,7 @@ impl Opening {
         }
     }
 
-    /// Waits until there is something to do, or until then.
+    /// Waits until there is something to do, or until that time.
     pub fn wait(&self, until: Instant) -> std::io::Result<()> {
         let limit = left(until.min(self.look_at()));
         match self.socket() {
@@ -106,7 +106,7 @@ impl Opening {
         }
     }
 
-    /// Goes as far as it can without waiting.
+    /// Continues as far as possible without waiting.
     pub fn advance<C: Codec>(&mut self, codec: &mut C) -> Result<Advance, String> {
         let mut found = false;
         loop {

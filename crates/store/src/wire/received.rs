@@ -6,19 +6,19 @@ use std::collections::VecDeque;
 
 pub(super) const SURPLUS: &str = "the server sent more than the replies it was asked for";
 
-/// What follows the last whole reply.
+/// The bytes behind the last whole reply.
 pub(super) enum End {
-    /// Nothing.
+    /// No bytes.
     Whole,
-    /// The beginning of another.
+    /// The beginning of another reply.
     Partial { at_least: usize },
-    /// Something else.
+    /// Bytes that are not the protocol.
     Broken(&'static str),
     /// Bytes that were not asked for.
     Surplus,
 }
 
-/// Hands every whole reply in `input` to the sink; returns the bytes they took, and what follows them.
+/// Hands every whole reply in `input` to the sink; returns the bytes that these replies took, and what follows them.
 #[inline]
 pub(super) fn hand_over<C: Codec>(
     codec: &mut C,

@@ -11,7 +11,7 @@ use std::net::TcpStream;
 use std::os::fd::OwnedFd;
 use std::time::Duration;
 
-/// One end of an encrypted connection. What the kernel is given and what it gives is encrypted here.
+/// One end of an encrypted connection. It encrypts the bytes for the kernel, and decrypts the bytes from the kernel.
 pub(super) struct Secret(RefCell<State>);
 
 struct State {
@@ -44,8 +44,8 @@ impl Secret {
         self.0.borrow().ready > 0
     }
 
-    /// Sends what the kernel takes at once, and says how much of `bytes` is with it. What it took in part is owed: the caller offers the
-    /// same bytes again.
+    /// Sends as many bytes as the kernel takes at once, and returns how many of `bytes` the kernel has. A part that the kernel took of more is owed:
+    /// the caller offers the same bytes again.
     pub fn send(&self, fd: &OwnedFd, bytes: &[u8]) -> io::Result<usize> {
         let state = &mut *self.0.borrow_mut();
         let mut sent = 0;

@@ -13,17 +13,17 @@ use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 use study::HeadOfLine;
 
-/// Polls that bring replies after which those that have not come are looked for: the clock is not read for each.
+/// The number of polls with replies after which missing replies are looked for: the clock is not read for each poll.
 const LOOK_EVERY: u32 = 256;
 
-/// What the alarm is watched under: no connection has this number.
+/// The number under which the alarm is watched: no connection has this number.
 const ALARM: u32 = u32::MAX;
 
 /// Opens a session: one connection per client of the plan, or as few as its clients share, each with its own codec, all connected and
 /// greeted.
 ///
 /// # Errors
-/// When a server cannot be reached, refuses, or does not answer within [`CONNECT_TIMEOUT`](super::CONNECT_TIMEOUT).
+/// A server cannot be reached, refuses, or does not answer within [`CONNECT_TIMEOUT`](super::CONNECT_TIMEOUT).
 pub fn session<C: Codec>(
     endpoint: &Endpoint,
     wiring: impl Into<Wiring>,
@@ -32,8 +32,8 @@ pub fn session<C: Codec>(
     spread(std::slice::from_ref(endpoint), 0, wiring, make_codec)
 }
 
-/// Returns the same over several nodes that are one store, any of which answers for all: connection `c` is to node `first + c`, around the
-/// end, or to the next one that can be had.
+/// Opens the same session over several nodes that are one store, any of which answers for all: connection `c` is to node `first + c`, around the end,
+/// or to the next node that can be reached.
 ///
 /// # Errors
 /// As of [`session`].
@@ -51,10 +51,10 @@ pub fn spread<C: Codec>(
     wire(common, links, wiring)
 }
 
-/// Returns the same over one node whose connections are each opened when the first operation is submitted to it: nothing is waited for.
+/// Opens the same session over one node whose connections are each opened when the first operation is submitted to them: nothing is waited for.
 ///
 /// # Errors
-/// When the system gives nothing to wait with.
+/// The system gives nothing to wait with.
 pub fn session_later<C: Codec>(
     endpoint: &Endpoint,
     wiring: impl Into<Wiring>,
@@ -179,7 +179,7 @@ impl<C: Codec, F: Fn() -> C> Session for Wire<C, F> {
 }
 
 impl<C: Codec, F: Fn() -> C> Wire<C, F> {
-    /// The only connection is read blocking, so that a batch takes two system calls.
+    /// Polls the only connection, and reads it blocking, so that a batch takes two system calls.
     fn poll_one(&mut self, until: Until, sink: &mut dyn Sink) -> io::Result<()> {
         let common = &mut self.common;
         let Some(link) = self.links.first_mut() else {
@@ -256,7 +256,7 @@ impl<C: Codec, F: Fn() -> C> Wire<C, F> {
     }
 }
 
-/// How long to wait: until the caller's time, or the time a connection is opened again if that is earlier.
+/// Returns how long to wait: until the caller's time, or until a connection is opened again if that is earlier.
 fn limit(until: Until, retry_at: Option<Instant>) -> Duration {
     let Until::At(time) = until else { return Duration::ZERO };
     left(retry_at.map_or(time, |retry_at| retry_at.min(time)))

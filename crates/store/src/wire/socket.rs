@@ -13,19 +13,19 @@ use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
 use study::Address;
 
-/// What must end within this time is waited for with a limit; what has longer ends at the next nudge.
+/// The time below which a wait gets a limit; a longer wait ends at the next nudge.
 pub(crate) const PRECISE_BELOW: Duration = Duration::from_millis(40);
 
 /// Whether a read may wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Read {
-    /// Take what is there.
+    /// The read takes the bytes that are there.
     Now,
-    /// Wait for some, until the next of the session's [`Nudges`](super::nudges::Nudges).
+    /// The read waits for some bytes, until the next of the session's [`Nudges`](super::nudges::Nudges).
     Blocking,
 }
 
-/// What a connection is waited for.
+/// The event that a connection is waited for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Interest {
     /// Bytes to read.
@@ -34,11 +34,11 @@ pub(crate) enum Interest {
     ReadOrWrite,
 }
 
-/// How far a connection got at once.
+/// The result of beginning to connect.
 pub(crate) enum Begun {
-    /// It is connected.
+    /// The connection is up.
     Connected(Socket),
-    /// The kernel is at it: the socket becomes writable at the end, see [`Socket::finish`].
+    /// The kernel is connecting: the socket becomes writable at the end, see [`Socket::finish`].
     Connecting(Socket),
     /// A name has to be looked up, or a handshake follows.
     WouldWait,
@@ -116,7 +116,7 @@ impl Socket {
         }
     }
 
-    /// Returns whether what was begun is connected by now.
+    /// Returns whether the connection that was begun is up by now.
     pub fn finish(&self) -> io::Result<bool> {
         let mut polled = [PollFd::new(&self.fd, PollFlags::OUT)];
         if !wait(&mut polled, Duration::ZERO)? {
@@ -126,7 +126,7 @@ impl Socket {
         self.block().map(|()| true)
     }
 
-    /// From now on each call says whether it may wait.
+    /// Makes each call say from now on whether it may wait.
     fn block(&self) -> io::Result<()> {
         Ok(rustix::io::ioctl_fionbio(&self.fd, false)?)
     }
@@ -139,7 +139,7 @@ impl Socket {
         }
     }
 
-    /// Sends what the kernel takes at once, and says how much that was. What it did not take is offered again.
+    /// Sends as many bytes as the kernel takes at once, and returns how many. The caller offers the rest again.
     #[inline]
     pub fn send(&self, bytes: &[u8]) -> io::Result<usize> {
         #[cfg(feature = "tls")]
@@ -149,7 +149,7 @@ impl Socket {
         send(&self.fd, bytes)
     }
 
-    /// Receives into a slice; 0 when the other side has closed.
+    /// Receives into a slice; returns 0 when the other side has closed.
     #[inline]
     pub fn receive(&self, into: &mut [u8], read: Read) -> io::Result<usize> {
         #[cfg(feature = "tls")]
@@ -159,7 +159,7 @@ impl Socket {
         receive(&self.fd, into, read)
     }
 
-    /// Receives into the unused capacity of `into`, behind what it holds; 0 when the other side has closed.
+    /// Receives into the unused capacity of `into`, behind its contents; returns 0 when the other side has closed.
     pub fn receive_more(&self, into: &mut Vec<u8>, read: Read) -> io::Result<usize> {
         debug_assert!(into.capacity() > into.len(), "a read into nothing looks like a closed connection");
         #[cfg(feature = "tls")]
@@ -173,7 +173,7 @@ impl Socket {
         uninterrupted(read, || Ok(recv(&self.fd, spare_capacity(into), read.flags())?.1))
     }
 
-    /// Waits precisely. Returns whether something can be done; also when the socket broke, which the next call on it will tell.
+    /// Waits precisely. Returns whether something can be done; also when the socket broke, which the next call on the socket will report.
     pub fn wait(&self, interest: Interest, limit: Duration) -> io::Result<bool> {
         #[cfg(feature = "tls")]
         if self.secret.as_ref().is_some_and(|secret| secret.has_ready()) {
@@ -187,7 +187,7 @@ impl Socket {
     }
 }
 
-/// Sends what the kernel takes at once.
+/// Sends as many bytes as the kernel takes at once.
 #[inline]
 pub(super) fn send(fd: &OwnedFd, bytes: &[u8]) -> io::Result<usize> {
     Ok(net::send(fd, bytes, SendFlags::DONTWAIT | SendFlags::NOSIGNAL)?)
@@ -226,7 +226,7 @@ pub(super) fn sleep(limit: Duration) -> io::Result<()> {
     wait(&mut [], limit).map(|_| ())
 }
 
-/// With `ppoll`. A signal ends a wait early, which every caller allows.
+/// Waits with `ppoll`. A signal ends a wait early, which every caller allows.
 fn wait(polled: &mut [PollFd<'_>], limit: Duration) -> io::Result<bool> {
     match poll(polled, Some(&timespec(limit))) {
         Ok(ready) => Ok(ready > 0),
@@ -240,15 +240,15 @@ fn timespec(time: Duration) -> Timespec {
     Timespec { tv_sec: time.as_secs().min(365 * 86_400) as i64, tv_nsec: time.subsec_nanos().into() }
 }
 
-/// An epoll instance. Sockets are registered once, edge triggered, so that the kernel does not look at each a second time when it
-/// is waited again; closing one unregisters it. After a report of bytes, read until a read is not filled.
+/// An epoll instance. Sockets are registered once, edge triggered, so that the kernel does not look at each a second time at the next wait; closing a
+/// socket unregisters it. After a report of bytes, read until a read is not filled.
 pub(crate) struct Poller {
     fd: OwnedFd,
     events: Vec<epoll::Event>,
     precision: Precision,
 }
 
-/// What the kernel's wait is given its time limit in.
+/// The unit of the time limit that the kernel's wait gets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Precision {
     /// `epoll_pwait2` (Linux 5.11).
@@ -257,7 +257,7 @@ enum Precision {
     Milliseconds,
 }
 
-/// Reports of one wait.
+/// The number of reports of one wait.
 pub(super) const EVENTS: usize = 256;
 
 impl Poller {
@@ -278,18 +278,18 @@ impl Poller {
         Ok(epoll::add(&self.fd, &socket.fd, data, flags(Interest::ReadOrWrite))?)
     }
 
-    /// Watches another instance, reported as long as there is something to do.
+    /// Watches another instance, which is reported as long as there is something to do.
     pub fn add_instance(&self, instance: BorrowedFd<'_>, number: u32) -> io::Result<()> {
         Ok(epoll::add(&self.fd, instance, epoll::EventData::new_u64(number.into()), epoll::EventFlags::IN)?)
     }
 
-    /// Changes what a socket is watched for. What there is already is reported again.
+    /// Changes the event that a socket is watched for. Bytes that are there already are reported again.
     pub fn change(&self, socket: &Socket, number: u32, interest: Interest) -> io::Result<()> {
         Ok(epoll::modify(&self.fd, &socket.fd, epoll::EventData::new_u64(number.into()), flags(interest))?)
     }
 
-    /// Waits, and returns how many sockets there is something to do on. [`ready`](Poller::ready) names them. Without a limit it waits
-    /// until the next of the session's [`Nudges`](super::nudges::Nudges), and the kernel need not set a timer.
+    /// Waits, and returns on how many sockets there is something to do. [`ready`](Poller::ready) names them. Without a limit it waits until the next
+    /// of the session's [`Nudges`](super::nudges::Nudges), and the kernel need not set a timer.
     #[inline]
     pub fn wait(&mut self, limit: Option<Duration>) -> io::Result<usize> {
         self.events.clear();
@@ -372,20 +372,20 @@ fn flags(interest: Interest) -> epoll::EventFlags {
     }
 }
 
-/// What can be done on a watched socket.
+/// The state of a watched socket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Ready {
-    /// The number it was added under.
+    /// The number under which the socket was added.
     pub number: u32,
-    /// There are bytes, or the connection has ended, which a read will tell.
+    /// Whether there are bytes, or the connection has ended, which a read will report.
     pub readable: bool,
-    /// The kernel takes bytes again.
+    /// Whether the kernel takes bytes again.
     pub writable: bool,
-    /// The connection has ended; bytes may be there before the end.
+    /// Whether the connection has ended; bytes may be there before the end.
     pub ended: bool,
 }
 
-/// Time left until `time`; none when it has passed.
+/// Returns the time left until `time`; zero when it has passed.
 #[inline]
 pub(super) fn left(time: Instant) -> Duration {
     time.saturating_duration_since(Instant::now())

@@ -7,7 +7,7 @@ use crate::{Endpoint, Failure, Reply, StoreError};
 use std::io::ErrorKind;
 use std::time::{Duration, Instant};
 
-/// What an answer outside the measured path may take: settings and statistics take kilobytes.
+/// The most bytes of an answer outside the measured path: settings and statistics take kilobytes.
 const ANSWER_BYTES: usize = 16 << 20;
 
 /// A blocking conversation with a server, one question at a time.
@@ -20,24 +20,24 @@ impl Talk {
     /// Connects and says the codec's hello.
     ///
     /// # Errors
-    /// When the server cannot be reached, refuses, or does not answer within [`CONNECT_TIMEOUT`].
+    /// A server cannot be reached, refuses, or does not answer within [`CONNECT_TIMEOUT`].
     pub fn open<C: Codec>(endpoint: &Endpoint, codec: C) -> Result<Talk, StoreError> {
         Talk::open_until(Instant::now() + CONNECT_TIMEOUT, endpoint, codec)
     }
 
-    /// Returns the same for a server that has to answer until then.
+    /// Opens the same conversation with a server that has to answer until that time.
     ///
     /// # Errors
-    /// When it cannot be reached, refuses, or does not answer in time.
+    /// The server cannot be reached, refuses, or does not answer in time.
     pub fn open_until<C: Codec>(until: Instant, endpoint: &Endpoint, mut codec: C) -> Result<Talk, StoreError> {
         let socket = open(endpoint, &mut codec, left(until)).map_err(|problem| StoreError::open(endpoint, problem))?;
         Ok(Talk { socket, endpoint: endpoint.to_string() })
     }
 
-    /// Sends a request and reads until `answer` makes something of the bytes received so far: `None` asks for more of them.
+    /// Sends a request and reads until `answer` makes something of the bytes received so far: `None` asks for more bytes.
     ///
     /// # Errors
-    /// What `answer` says is wrong, and everything that can happen to a connection.
+    /// The problem that `answer` names, or any failure of the connection.
     pub fn ask<T>(
         &mut self,
         request: &[u8],
@@ -46,7 +46,7 @@ impl Talk {
         self.ask_until(Instant::now() + CONNECT_TIMEOUT, request, answer)
     }
 
-    /// Returns the same for a server that has to answer until then.
+    /// Asks the same of a server that has to answer until that time.
     ///
     /// # Errors
     /// As of [`Talk::ask`].
@@ -94,7 +94,7 @@ pub(super) fn open<C: Codec>(endpoint: &Endpoint, codec: &mut C, timeout: Durati
     if bytes.is_empty() { Ok(socket) } else { Err("the server sent more than it was asked for".into()) }
 }
 
-/// What a refusal of the greeting says.
+/// Returns the words of a refusal of the greeting.
 pub(super) fn words(failure: Failure<'_>) -> String {
     failure.words().to_owned()
 }

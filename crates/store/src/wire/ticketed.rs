@@ -1,17 +1,17 @@
-//! Bytes received on a connection whose replies name their requests: each handed over to its own, in whatever order they come.
+//! Bytes received on a connection whose replies name their requests: each goes to its own request, in any order.
 
 use super::received::End;
 use super::{Codec, Decoded, Expect, Head};
 use crate::{Sink, Slot};
 use std::collections::VecDeque;
 
-/// A reply whose request is not in flight: it had a reply already, or never was.
+/// The error for a reply whose request is not in flight: it had a reply already, or never existed.
 pub(super) const NOBODYS: &str = "the server sent a reply that no request waits for";
 
-/// A reply that its head calls whole, and is not.
+/// The error for a reply that its head calls whole, and is not.
 const OF_ANOTHER_SIZE: &str = "a reply of the size it announces";
 
-/// Hands every whole reply in `input` to the sink; returns the bytes they took, and what follows them.
+/// Hands every whole reply in `input` to the sink; returns the bytes that these replies took, and what follows them.
 pub(super) fn hand_over<C: Codec>(
     codec: &mut C,
     in_flight: &mut VecDeque<(Slot, Expect)>,

@@ -12,12 +12,12 @@ use testkit::replies::{no_rows, rows, sorted, value};
 
 const THREADS: usize = 16;
 
-/// Bytes that look like nothing: every byte value appears, no two sizes are prefixes of each other by chance.
+/// Returns bytes without a pattern: every byte value appears, no two sizes are prefixes of each other by chance.
 fn pattern(bytes: usize, salt: u8) -> Vec<u8> {
     (0..bytes).map(|at| (at as u8).wrapping_mul(31).wrapping_add((at >> 8) as u8).wrapping_add(salt)).collect()
 }
 
-/// Rounds of a test with many threads: fewer where each write waits for a disk.
+/// Returns the rounds of a test with many threads: fewer where each write waits for a disk.
 fn rounds(opened: &Opened, rounds: usize) -> usize {
     if opened.capabilities().durability == Durability::Commit { rounds / 5 } else { rounds }
 }

@@ -1,5 +1,5 @@
-//! Where every store is required, a test that would leave one out fails. PATH belongs to the whole process, so such a test is run once
-//! more, in a process of its own.
+//! Where every store is required, a test that would leave one out fails. PATH belongs to the whole process, so such a test runs once more, in a
+//! process of its own.
 #![allow(clippy::unwrap_used)]
 
 use kvtrial_stores as stores;

@@ -8,23 +8,23 @@ use store::tls;
 use store::{Endpoint, StoreError};
 use study::Spec;
 
-/// The region that is signed for when neither the user nor the name of the host says one.
+/// The region of signatures when neither the user nor the name of the host states one.
 const REGION: &str = "us-east-1";
 
-/// Where the servers of Amazon itself are.
+/// The ends of the host names of Amazon's own servers.
 const AMAZON: [&str; 2] = [".amazonaws.com", ".amazonaws.com.cn"];
 
-/// A service at an endpoint, and who asks.
+/// A service at an endpoint, and the login for it.
 #[derive(Clone)]
 pub(crate) struct Service {
     endpoint: Endpoint,
     signer: Signer,
-    /// As requests name it.
+    /// The host as requests name it.
     host: HeaderValue,
 }
 
 impl Service {
-    /// The service of this name (`dynamodb`, `s3`) at an endpoint, as the options of the spec say it is reached.
+    /// Returns the service of this name (`dynamodb`, `s3`) at an endpoint, reached as the options of the spec say.
     pub(crate) fn of(name: &'static str, spec: &Spec, endpoint: &Endpoint) -> Result<Service, StoreError> {
         let option = |name: &str| spec.options.get(name).map(String::as_str);
         let host = match endpoint.tcp() {
@@ -39,17 +39,17 @@ impl Service {
         Ok(Service { endpoint: endpoint.clone(), signer, host })
     }
 
-    /// Whether Amazon itself answers there.
+    /// Returns whether Amazon itself answers there.
     pub(crate) fn is_amazons(&self) -> bool {
         self.endpoint.tcp().is_some_and(|(host, _)| AMAZON.iter().any(|end| host.to_ascii_lowercase().ends_with(end)))
     }
 
-    /// Whether the connection is secret.
+    /// Returns whether the connection is encrypted.
     pub(crate) fn tls(&self) -> &'static str {
         if self.endpoint.tls.is_some() { "TLS" } else { "no TLS" }
     }
 
-    /// The region that is signed for.
+    /// Returns the region of signatures.
     pub(crate) fn region(&self) -> &str {
         self.signer.region()
     }
@@ -59,13 +59,13 @@ impl Service {
         Ok(self.over(Http::open_bare(&self.endpoint).await?))
     }
 
-    /// Speaks over a connection that is there.
+    /// Wraps a connection that is open already.
     pub(crate) fn over(&self, http: Http) -> Signed {
         Signed { http, signer: self.signer.clone(), host: self.host.clone() }
     }
 }
 
-/// `eu-central-1` of `dynamodb.eu-central-1.amazonaws.com`.
+/// Returns `eu-central-1` from `dynamodb.eu-central-1.amazonaws.com`.
 fn region_of(endpoint: &Endpoint) -> Option<&str> {
     let (host, _) = endpoint.tcp()?;
     let name = AMAZON.iter().find_map(|end| host.strip_suffix(end))?;
@@ -80,7 +80,7 @@ pub(crate) struct Signed {
 }
 
 impl Signed {
-    /// See [`Http::believe`].
+    /// Bounds replies: see [`Http::believe`].
     pub(crate) fn believe(&mut self, largest_reply_bytes: u64) {
         self.http.believe(largest_reply_bytes);
     }
@@ -113,7 +113,7 @@ impl Signed {
     }
 }
 
-/// A body as bytes, shortened to what is worth showing.
+/// Returns a body as text, shortened to what is worth showing.
 pub(crate) fn shown(body: &Bytes) -> String {
     String::from_utf8_lossy(&body[..body.len().min(200)]).trim().to_owned()
 }

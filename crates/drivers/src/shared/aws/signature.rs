@@ -10,36 +10,36 @@ use std::fmt::Write;
 use store::Endpoint;
 use study::Secret;
 
-/// Who signs, and for what.
+/// A signer of requests to one service.
 #[derive(Clone)]
 pub(super) struct Signer {
-    /// The name of the key and its secret; none where nobody asks for one.
+    /// The name of the key and its secret; `None` where nobody asks for one.
     key: Option<(String, Secret)>,
     region: String,
     service: &'static str,
-    /// The day as it is written, and the key of that day.
+    /// The day as it is written, and the key for that day.
     of_day: Option<(String, [u8; 32])>,
 }
 
 impl Signer {
-    /// With the login of the endpoint.
+    /// Makes a signer with the login of the endpoint.
     pub(super) fn new(endpoint: &Endpoint, region: &str, service: &'static str) -> Signer {
         let secret = endpoint.password.clone().unwrap_or_else(|| Secret::new(""));
         let key = endpoint.user.clone().map(|name| (name, secret));
         Signer { key, region: region.to_owned(), service, of_day: None }
     }
 
-    /// The region that is signed for.
+    /// Returns the region of signatures.
     pub(super) fn region(&self) -> &str {
         &self.region
     }
 
-    /// Whether there is anything to sign with.
+    /// Returns whether there is a key to sign with.
     pub(super) fn has_key(&self) -> bool {
         self.key.is_some()
     }
 
-    /// The header `Authorization` of a request. Headers are in the order of their names.
+    /// Returns the header `Authorization` of a request. Headers are in the order of their names.
     pub(super) fn authorization(
         &mut self,
         stamp: &str,
@@ -65,7 +65,7 @@ impl Signer {
         format!("AWS4-HMAC-SHA256 Credential={name}/{scope}, SignedHeaders={names}, Signature={signature}")
     }
 
-    /// The key of a day.
+    /// Returns the key of a day.
     fn key_of(&mut self, day: &str) -> [u8; 32] {
         if let Some((of, key)) = &self.of_day
             && of == day
@@ -81,14 +81,14 @@ impl Signer {
     }
 }
 
-/// HMAC-SHA256. Keys of any length will do.
+/// Returns the HMAC-SHA256. Keys of any length will do.
 fn mac(key: &[u8], text: &[u8]) -> [u8; 32] {
     let Ok(mut mac) = Hmac::<Sha256>::new_from_slice(key) else { return [0; 32] };
     mac.update(text);
     mac.finalize().into_bytes().into()
 }
 
-/// The digest of these bytes, in hexadecimal digits.
+/// Returns the digest of these bytes, in hexadecimal digits.
 pub(super) fn hex_sha256(bytes: &[u8]) -> String {
     hex(&Sha256::digest(bytes))
 }

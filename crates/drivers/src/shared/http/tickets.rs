@@ -8,19 +8,19 @@ use hyper::header::HeaderName;
 use std::sync::{Arc, Mutex, PoisonError};
 use store::Endpoint;
 
-/// Where a server gives tickets, and what they look like.
+/// The path where a server gives tickets, and the form of the tickets.
 pub(crate) struct Desk {
-    /// Name and password go here.
+    /// The path that takes name and password.
     pub(crate) path: &'static str,
-    /// How they are written.
+    /// The form in which name and password are written.
     pub(crate) body: fn(&str, &str) -> serde_json::Value,
-    /// The ticket in its answer.
+    /// The function that finds the ticket in the answer.
     pub(crate) ticket: fn(&Answered) -> Option<String>,
-    /// The header requests carry it in.
+    /// The header that carries the ticket in requests.
     pub(crate) header: HeaderName,
 }
 
-/// Name, password and the ticket they last came to, for all connections to a server.
+/// The name, the password and the latest ticket, for all connections to a server.
 pub(crate) struct Tickets {
     desk: &'static Desk,
     user: String,
@@ -29,27 +29,27 @@ pub(crate) struct Tickets {
 }
 
 impl Tickets {
-    /// For the login of the endpoint; `None` when it has none.
+    /// Makes tickets for the login of the endpoint; `None` when the endpoint has none.
     pub(crate) fn of(endpoint: &Endpoint, desk: &'static Desk) -> Option<Arc<Tickets>> {
         let user = endpoint.user.clone()?;
         let password = endpoint.password.as_ref().map(|secret| secret.reveal().to_owned()).unwrap_or_default();
         Some(Arc::new(Tickets { desk, user, password, last: Mutex::default() }))
     }
 
-    /// What a request carries.
+    /// Returns the header that a request carries.
     pub(super) fn carried(&self) -> Option<(HeaderName, String)> {
         let last = self.last.lock().unwrap_or_else(PoisonError::into_inner).clone();
         last.map(|ticket| (self.desk.header.clone(), ticket))
     }
 
-    /// Name and password as the server takes them.
+    /// Returns name and password as the server takes them.
     pub(crate) fn names(&self) -> serde_json::Value {
         (self.desk.body)(&self.user, &self.password)
     }
 }
 
 impl Http {
-    /// Asks for a ticket, which this and later connections then carry; `Some` is what the server said instead of giving one.
+    /// Asks for a ticket, which this and later connections then carry; `Some` is the server's answer when it gave none.
     pub(crate) async fn take_ticket(&mut self, tickets: &Tickets) -> Result<Option<Answered>, HttpError> {
         self.login = None;
         let names = tickets.names().to_string().into_bytes();

@@ -1,27 +1,27 @@
-//! How an operation over HTTP failed, and what is known of it then.
+//! The ways in which an operation over HTTP fails, and what is known of the operation then.
 
 use super::HttpError;
 use store::asynchronous::{BufferedReply, ReplyBuffer};
 
-/// Statuses from here on say that the server failed, and leave open how far it came.
+/// The lowest status that says that the server failed; such an answer leaves open how far the server came.
 const SERVER_FAILED: u16 = 500;
 
-/// The server does not know such a request, and so has not begun it.
+/// The status of a server that does not know such a request, and so has not begun it.
 const NOT_IMPLEMENTED: u16 = 501;
 
-/// The server had waited for long enough.
+/// The status of a server that has waited for long enough.
 const REQUEST_TIMEOUT: u16 = 408;
 
-/// Why an operation failed.
+/// The reason why an operation failed.
 #[derive(Debug)]
 pub(crate) enum HttpTrouble {
-    /// No answer, or none of HTTP.
+    /// No answer, or an answer that is not HTTP.
     Http(HttpError),
-    /// The server said no, in its words.
+    /// A refusal of the server, in its words.
     Refused(String),
-    /// The server failed at it, in its words: it may have happened.
+    /// A failure of the server, in its words: the operation may have happened.
     Unknown(String),
-    /// The server answered something else than it may.
+    /// An answer that the server must not give.
     Nonsense(String),
 }
 
@@ -32,7 +32,7 @@ impl From<HttpError> for HttpTrouble {
 }
 
 impl HttpTrouble {
-    /// What an answer with this status, that is none of the good ones, makes of the request.
+    /// Returns the trouble that an answer with this status means, where the status is none of the good ones.
     #[cold]
     pub(crate) fn said(status: u16, words: &str) -> HttpTrouble {
         let words = format!("HTTP {status}: {}", words.trim());
@@ -43,7 +43,7 @@ impl HttpTrouble {
         }
     }
 
-    /// The same of an operation that was carried out in part before.
+    /// Returns the same trouble for an operation that was carried out in part before.
     #[cold]
     pub(crate) fn in_part(self) -> HttpTrouble {
         let words = |words: String| format!("{words} (a part was carried out before)");
@@ -55,7 +55,7 @@ impl HttpTrouble {
         }
     }
 
-    /// In words.
+    /// Returns the trouble in words.
     pub(crate) fn words(self) -> String {
         match self {
             HttpTrouble::Http(HttpError::NotConnected(words) | HttpError::Lost(words) | HttpError::Protocol(words))
@@ -65,7 +65,7 @@ impl HttpTrouble {
         }
     }
 
-    /// The reply of a slot whose operation failed.
+    /// Returns the reply of a slot whose operation failed.
     #[cold]
     pub(crate) fn reply(self, out: &mut ReplyBuffer) -> BufferedReply {
         match self {

@@ -12,11 +12,11 @@ use std::sync::{Arc, Mutex, MutexGuard};
 /// Values of a key, each with its version.
 type Siblings = Vec<(Clock, Vec<u8>)>;
 
-/// What is done to a node's answers.
+/// The treatment of a node's answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in super::super) enum Mood {
     Answers,
-    /// It carries out what it is asked, and says nothing.
+    /// The node carries out the requests, and says nothing.
     Silent,
     /// Somebody else puts a value right after the next question for a version.
     Overtaken,
@@ -25,7 +25,7 @@ pub(in super::super) enum Mood {
 pub(in super::super) struct NodeMemory {
     pub(in super::super) pairs: BTreeMap<Vec<u8>, Siblings>,
     pub(in super::super) mood: Mood,
-    /// Numbers of the requests it got, as the protocol has them.
+    /// The numbers of the requests that the node got, as the protocol has them.
     pub(in super::super) asked: Vec<u64>,
 }
 

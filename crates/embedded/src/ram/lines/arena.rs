@@ -14,22 +14,22 @@ const HUGE_PAGE: usize = 2 << 20;
 /// Classes of blocks that come from chunks: 2^6 to 2^20 bytes.
 const CLASSES: usize = LARGE.trailing_zeros() as usize + 1;
 
-/// The size of the block that `bytes` bytes are kept in.
+/// Returns the size of the block that holds `bytes` bytes.
 #[inline]
 pub fn block_bytes(bytes: usize) -> usize {
     bytes.next_power_of_two().max(SMALLEST)
 }
 
-/// A free block; the next one of its class.
+/// A free block, which points to the next one of its class.
 struct Free {
     next: Option<NonNull<Free>>,
 }
 
-/// Gives out blocks; all are gone when it is dropped.
+/// A source of blocks; all of them are gone when it is dropped.
 pub struct Arena {
     /// Reserved address space: start and bytes.
     reserved: Vec<(NonNull<u8>, usize)>,
-    /// What is left of the last chunk.
+    /// The unused part of the last chunk.
     rest: NonNull<u8>,
     rest_bytes: usize,
     free: [Option<NonNull<Free>>; CLASSES],
@@ -45,8 +45,8 @@ impl Default for Arena {
 }
 
 impl Arena {
-    /// A block of `bytes` bytes, which must be a [`block_bytes`], aligned to a cache line and to its size up to a huge page's.
-    /// One that was not given out before is zero.
+    /// Gives out a block of `bytes` bytes, which must be a [`block_bytes`], aligned to a cache line and to its size up to the size of a huge page. A
+    /// block that was not given out before is zero.
     #[inline]
     pub fn take(&mut self, bytes: usize) -> NonNull<u8> {
         debug_assert_eq!(bytes, block_bytes(bytes));
@@ -83,7 +83,7 @@ impl Arena {
     /// Takes a block back.
     ///
     /// # Safety
-    /// It is one [`take`](Arena::take) gave for that many bytes, and nothing uses it any more.
+    /// The block is one that [`take`](Arena::take) gave out for that number of bytes, and nothing uses it any more.
     #[inline]
     pub unsafe fn give_back(&mut self, block: NonNull<u8>, bytes: usize) {
         if bytes > LARGE {

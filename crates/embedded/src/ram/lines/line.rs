@@ -4,19 +4,19 @@ use super::arena::{Arena, block_bytes};
 use std::borrow::Cow;
 use std::ptr::NonNull;
 
-/// Key and value bytes a line holds.
+/// The number of key and value bytes that a line holds.
 const ROOM: usize = 56;
-/// Key bytes it holds when the value is elsewhere.
+/// The number of key bytes that a line holds when the value is elsewhere.
 const KEY_ROOM: usize = 40;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub(super) enum Form {
-    /// Zero, as new memory is.
+    /// An empty line: zero, as new memory is.
     Empty = 0,
-    /// Key and value are in the line.
+    /// A line with key and value in it.
     Whole,
-    /// The first bytes of the key are in the line, the others and the value in a block.
+    /// A line with the first bytes of the key; the others and the value are in a block.
     Spilled,
 }
 
@@ -25,9 +25,9 @@ pub(super) enum Form {
 #[repr(C, align(64))]
 pub(super) struct Line {
     pub(super) form: Form,
-    /// Bytes of the value of a whole line.
+    /// The number of value bytes of a whole line.
     value_bytes: u8,
-    /// Bits of the hash: they rule out most other keys.
+    /// The bits of the hash that rule out most other keys.
     pub(super) tag: u16,
     key_bytes: u32,
     body: Body,
@@ -98,7 +98,7 @@ impl Line {
         }
     }
 
-    /// The value, when it is a number of eight bytes.
+    /// Returns the value when it is a number of eight bytes.
     #[inline]
     pub(super) fn number_mut(&mut self) -> Option<&mut [u8; 8]> {
         let key_bytes = self.key_bytes as usize;
@@ -120,7 +120,7 @@ impl Line {
         }
     }
 
-    /// The key; put together where part of it is in the block.
+    /// Returns the key, put together where part of it is in the block.
     pub(super) fn key(&self) -> Cow<'_, [u8]> {
         let key_bytes = self.key_bytes as usize;
         match self.form {
@@ -130,7 +130,7 @@ impl Line {
         }
     }
 
-    /// Where the next bytes of a spilled value go.
+    /// Returns the place where the next bytes of a spilled value go.
     #[inline]
     pub(super) fn end(&self) -> Option<*const u8> {
         let spilled = (self.form == Form::Spilled).then(|| self.spilled())?;
@@ -157,7 +157,7 @@ impl Line {
         (self.form, self.body) = (Form::Spilled, Body { spilled: Spilled { key, block, bytes } });
     }
 
-    /// Adds to the value.
+    /// Adds bytes to the value.
     #[inline]
     pub(super) fn append(&mut self, key: &[u8], value: &[u8], blocks: &mut Arena) {
         if self.form == Form::Whole {
@@ -192,7 +192,7 @@ impl Line {
         spilled.bytes = bytes;
     }
 
-    /// Gives back what the record has beyond its line.
+    /// Gives back the block that the record has beyond its line.
     #[inline]
     pub(super) fn release(&self, blocks: &mut Arena) {
         if self.form == Form::Spilled {

@@ -10,25 +10,25 @@ use std::hash::{BuildHasher, Hasher};
 use std::ptr::NonNull;
 
 const LINES: usize = 4096;
-/// Bytes of a line.
+/// The number of bytes of a line.
 pub const LINE_BYTES: usize = size_of::<Line>();
-/// Lines of a segment in use before it is split.
+/// The number of lines in use at which a segment is split.
 const FULL: u32 = 2560;
 /// A segment: its lines are at `lines`.
 #[derive(Clone, Copy)]
 struct Segment {
     lines: NonNull<Line>,
-    /// Its place in the list of sizes.
+    /// The segment's place in the list of sizes.
     number: u32,
 }
 
 struct Size {
     used: u32,
-    /// Bits of the hash that all its keys have in common.
+    /// The number of bits of the hash that all keys of the segment have in common.
     depth: u32,
 }
 
-/// The table.
+/// A hash table of records.
 pub struct RecordTable {
     hasher: DefaultHashBuilder,
     directory: Vec<Segment>,
@@ -60,7 +60,7 @@ impl Default for RecordTable {
 }
 
 impl RecordTable {
-    /// The hash of a key.
+    /// Returns the hash of a key.
     #[inline]
     pub fn hash(&self, key: &[u8]) -> u64 {
         let mut hasher = self.hasher.build_hasher();
@@ -71,7 +71,7 @@ impl RecordTable {
         hasher.finish()
     }
 
-    /// Keys there are.
+    /// Returns the number of keys.
     pub fn keys(&self) -> u64 {
         self.sizes.iter().map(|size| u64::from(size.used)).sum()
     }
@@ -81,13 +81,13 @@ impl RecordTable {
         self.directory[(hash >> 1 >> (63 - self.depth)) as usize]
     }
 
-    /// Where the line of a hash is looked for first.
+    /// Returns the place where the line of a hash is looked for first.
     #[inline]
     pub fn place(&self, hash: u64) -> *const u8 {
         self.segment(hash).lines.as_ptr().wrapping_add(hash as usize % LINES).cast()
     }
 
-    /// Begins to fetch where the next bytes of a spilled value go, if one of those lines is there already and says so.
+    /// Begins to fetch the place where the next bytes of a spilled value go, if a line of this hash is in the cache already and names it.
     #[inline]
     pub fn fetch_end(&self, hash: u64) {
         let lines = self.segment(hash).lines;
@@ -100,7 +100,7 @@ impl RecordTable {
         }
     }
 
-    /// The line of a key, or the empty one where it would be.
+    /// Returns the line of a key, or the empty line where it would be.
     #[inline]
     fn seek(&self, hash: u64, key: &[u8]) -> NonNull<Line> {
         let (lines, tag) = (self.segment(hash).lines, tag(hash));
@@ -117,7 +117,7 @@ impl RecordTable {
         }
     }
 
-    /// The value under a key.
+    /// Returns the value under a key.
     #[inline]
     pub fn get(&self, hash: u64, key: &[u8]) -> Option<&[u8]> {
         // SAFETY: the line is the table's, which is borrowed as long as the value is.
@@ -125,7 +125,7 @@ impl RecordTable {
         (line.form != Form::Empty).then(|| line.value())
     }
 
-    /// Adds to the value under a key, which is created when absent.
+    /// Adds bytes to the value under a key, which is created when absent.
     #[inline]
     pub fn append(&mut self, hash: u64, key: &[u8], value: &[u8]) {
         let mut found = self.seek(hash, key);
@@ -137,7 +137,7 @@ impl RecordTable {
         }
     }
 
-    /// Adds to the number under a key, which is created as `by` when absent; what it is now. `None`: it would leave its range.
+    /// Adds to the number under a key, which is created as `by` when absent, and returns the sum. `None`: the sum would leave its range.
     #[inline]
     pub fn add(&mut self, hash: u64, key: &[u8], by: i64) -> Option<i64> {
         let mut found = self.seek(hash, key);
@@ -168,7 +168,7 @@ impl RecordTable {
         line.fill(tag(hash), key, [value, b""], &mut self.blocks);
     }
 
-    /// Adds a key that is not there; its line would be this one.
+    /// Adds a key that is absent; `line` is where it would be.
     fn insert(&mut self, mut line: NonNull<Line>, hash: u64, key: &[u8], value: &[u8]) {
         let mut number = self.segment(hash).number as usize;
         if self.sizes[number].used >= FULL {
@@ -183,7 +183,7 @@ impl RecordTable {
         unsafe { line.as_mut() }.fill(tag(hash), key, [value, b""], &mut self.blocks);
     }
 
-    /// Removes a key; whether it was there.
+    /// Removes a key, and returns whether it was there.
     pub fn delete(&mut self, hash: u64, key: &[u8]) -> bool {
         let found = self.seek(hash, key);
         let Segment { lines, number } = self.segment(hash);
@@ -264,7 +264,7 @@ fn tag(hash: u64) -> u16 {
     (hash >> 16) as u16
 }
 
-/// Begins to fetch the cache line at an address, which may be any.
+/// Begins to fetch the cache line at an address; any address will do.
 #[inline(always)]
 pub fn fetch(at: *const u8) {
     #[cfg(target_arch = "x86_64")]

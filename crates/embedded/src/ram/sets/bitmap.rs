@@ -16,7 +16,7 @@ pub struct Sets {
 }
 
 impl Sets {
-    /// Empty ones.
+    /// Makes empty sets.
     pub fn new(plan: SetPlan) -> Sets {
         let index = IdIndex::new(plan.ids);
         Sets { bits: BitSets::new(plan.sets, index.numbers()), index }

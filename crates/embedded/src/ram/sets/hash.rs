@@ -12,7 +12,7 @@ pub const WAY: SetWay = SetWay { name: "hash", precision: SetPrecision::Exact };
 pub struct Sets(Vec<HashSet<u64>>);
 
 impl Sets {
-    /// Empty ones. They grow by themselves, as they do in a program that does not know how many will come.
+    /// Makes empty sets. They grow by themselves, as they do in a program that does not know how many ids will come.
     pub fn new(plan: SetPlan) -> Sets {
         Sets(vec![HashSet::new(); plan.sets])
     }

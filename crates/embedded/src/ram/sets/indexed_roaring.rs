@@ -16,7 +16,7 @@ pub struct Sets {
 }
 
 impl Sets {
-    /// Empty ones.
+    /// Makes empty sets.
     pub fn new(plan: SetPlan) -> Sets {
         Sets { index: IdIndex::new(plan.ids), sets: vec![RoaringBitmap::new(); plan.sets] }
     }

@@ -12,18 +12,18 @@ pub const WAY: SetWay = SetWay { name: "roaring", precision: SetPrecision::Exact
 /// The sets.
 pub struct Sets {
     sets: Vec<RoaringTreemap>,
-    /// Memory of the process before the first id.
+    /// The memory of the process before the first id.
     before_bytes: Option<u64>,
 }
 
 impl Sets {
-    /// Empty ones.
+    /// Makes empty sets.
     pub fn new(plan: SetPlan) -> Sets {
         Sets { sets: vec![RoaringTreemap::new(); plan.sets], before_bytes: resident_bytes() }
     }
 }
 
-/// Memory of this process. The library does not say what its trees of containers take.
+/// Returns the memory of this process. The library does not say how much its trees of containers take.
 fn resident_bytes() -> Option<u64> {
     const PAGE_BYTES: u64 = 4096;
     let pages = std::fs::read_to_string("/proc/self/statm").ok()?;

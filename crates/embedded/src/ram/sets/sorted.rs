@@ -10,13 +10,13 @@ pub const WAY: SetWay = SetWay { name: "sorted", precision: SetPrecision::Exact 
 pub struct Sets(Vec<Vec<u64>>);
 
 impl Sets {
-    /// Empty ones.
+    /// Makes empty sets.
     pub fn new(plan: SetPlan) -> Sets {
         Sets(vec![Vec::new(); plan.sets])
     }
 }
 
-/// Goes through sorted sets at once; `visit` hears each id that is in any of them, and in how many.
+/// Goes through sorted sets at once; `visit` hears each id that is in any of them, and the number of sets it is in.
 fn merge(sets: &[Vec<u64>], mut visit: impl FnMut(u64, usize)) {
     let mut rest: Vec<&[u64]> = sets.iter().map(Vec::as_slice).collect();
     if let [a, b] = rest.as_mut_slice() {

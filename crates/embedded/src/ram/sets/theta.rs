@@ -12,7 +12,7 @@ pub const WAY: SetWay = SetWay { name: "theta", precision: SetPrecision::Theta {
 /// The sets.
 pub struct Sets {
     sets: Vec<ThetaSketch>,
-    /// How many there are to be: making one can fail.
+    /// The number of sets to make: making one can fail.
     wanted: usize,
 }
 
@@ -21,7 +21,7 @@ fn refused(error: impl std::fmt::Display) -> StoreError {
 }
 
 impl Sets {
-    /// Empty ones.
+    /// Makes empty sets.
     pub fn new(plan: SetPlan) -> Sets {
         Sets { sets: Vec::new(), wanted: plan.sets }
     }

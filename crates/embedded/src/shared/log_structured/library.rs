@@ -6,13 +6,13 @@ use crate::shared::embedded::Fault;
 use libloading::Library;
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
 
-/// Any object of the library.
+/// An object of the library, of any kind.
 pub type Object = *mut c_void;
-/// Where a function puts what went wrong, in words from `malloc`.
+/// The place where a function puts its error, in words from `malloc`.
 type Trouble = *mut *mut c_char;
 
 functions! {
-    /// The functions that both have.
+    /// The functions that both products have.
     pub struct Functions {
         open: unsafe extern "C" fn(Object, *const c_char, Trouble) -> Object,
         close: unsafe extern "C" fn(Object),
@@ -58,8 +58,8 @@ functions! {
     }
 }
 
-/// Makes one value of the old one and all that was added to it: state, key, its length, the old value or `NULL`, its length,
-/// pieces, their lengths, how many; then where to put whether it went well, and the length of what is returned.
+/// The function that makes one value of the old one and all that was added to it. It takes: state, key, its length, the old value or `NULL`, its
+/// length, pieces, their lengths, the number of pieces; then where to put whether the merge succeeded, and the length of the returned value.
 pub type FullMerge = unsafe extern "C" fn(
     *mut c_void,
     *const u8,
@@ -72,7 +72,7 @@ pub type FullMerge = unsafe extern "C" fn(
     *mut u8,
     *mut usize,
 ) -> *mut u8;
-/// The same without an old value.
+/// The function that does the same without an old value.
 pub type PartialMerge = unsafe extern "C" fn(
     *mut c_void,
     *const u8,
@@ -116,17 +116,19 @@ pub enum LogStructuredKind {
     Rocks(RocksDb),
 }
 
-/// The library, loaded.
+/// The loaded library.
 pub struct Api {
-    /// The functions that both have.
+    /// The functions that both products have.
     pub functions: Functions,
-    /// The functions that one has.
+    /// The functions that only this product has.
     pub kind: LogStructuredKind,
     /// The version that the library reports.
     pub version: String,
 }
 
 impl Api {
+    /// Takes the functions of LevelDB.
+    ///
     /// # Safety
     /// The library must be LevelDB 1.20 or later.
     pub unsafe fn leveldb(library: &Library) -> Result<Api, String> {
@@ -139,6 +141,8 @@ impl Api {
         }
     }
 
+    /// Takes the functions of RocksDB.
+    ///
     /// # Safety
     /// The library must be RocksDB 6 or later.
     pub unsafe fn rocksdb(library: &Library) -> Result<Api, String> {
@@ -151,7 +155,7 @@ impl Api {
         }
     }
 
-    /// Carries out a call that may put words of trouble.
+    /// Carries out a call that may report an error in words.
     pub fn tried<T>(&self, call: impl FnOnce(Trouble) -> T) -> Result<T, Fault> {
         let mut trouble = std::ptr::null_mut();
         let result = call(&raw mut trouble);
@@ -172,7 +176,7 @@ impl Api {
         }
     }
 
-    /// A property of an open database; empty when it has none of that name.
+    /// Returns a property of an open database; empty when there is none of that name.
     pub fn property(&self, database: Object, name: &str) -> String {
         let Ok(name) = CString::new(name) else { return String::new() };
         // SAFETY: the database is open, the name has an end.
@@ -188,7 +192,7 @@ struct CxxString {
     short: [u8; 16],
 }
 
-/// The C interface has no version; this is `rocksdb::GetRocksVersionAsString(bool)`.
+/// Returns the version of RocksDB. The C interface has none; this calls `rocksdb::GetRocksVersionAsString(bool)`.
 ///
 /// # Safety
 /// The library must be RocksDB.

@@ -3,13 +3,13 @@
 use super::library::{Object, RocksDb};
 use std::ffi::{c_char, c_int, c_void};
 
-/// The operator; the options it is given to own it.
+/// Makes the operator; the options that it is given to own it.
 pub fn appending(rocks: &RocksDb) -> Object {
     // SAFETY: the functions below are what the interface asks for, and there is no state.
     unsafe { (rocks.mergeoperator_create)(std::ptr::null_mut(), no_state, full_merge, partial_merge, free_value, name) }
 }
 
-/// Kept in the files: a database can only be opened again with an operator of the same name.
+/// Returns the operator's name, which is kept in the files: a database can only be opened again with an operator of the same name.
 unsafe extern "C" fn name(_: *mut c_void) -> *const c_char {
     c"kvtrial.append".as_ptr()
 }

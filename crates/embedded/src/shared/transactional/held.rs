@@ -4,7 +4,7 @@ use super::{Engine, More, ReadView, Space};
 use crate::shared::embedded::Fault;
 use store::{Holding, StoreError};
 
-/// Keys, counters and records of counters, each once.
+/// Counts keys, counters and records of counters, each once.
 pub fn held(engine: &impl Engine) -> Result<Holding, StoreError> {
     match count(engine) {
         Ok(keys) => Ok(Holding { keys: Some(keys), ..Holding::default() }),
@@ -34,7 +34,7 @@ fn count(engine: &impl Engine) -> Result<u64, Fault> {
     Ok(keys)
 }
 
-/// What the paths of all fields of a record begin with.
+/// Returns the beginning that the paths of all fields of a record have in common.
 fn record_of(path: &[u8]) -> &[u8] {
     let bytes = path.first_chunk().map_or(path.len(), |bytes| 2 + usize::from(u16::from_be_bytes(*bytes)));
     path.get(..bytes).unwrap_or(path)

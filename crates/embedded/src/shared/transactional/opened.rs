@@ -8,14 +8,14 @@ use std::time::Duration;
 use store::immediate::Immediate;
 use store::{Capabilities, Facts, Holding, Session, SessionPlan, Store, StoreError, Sweep, Swept, Threading};
 
-/// The store over an engine.
+/// A store over an engine.
 pub struct Opened<E> {
     shared: Arc<Shared<E>>,
     capabilities: Capabilities,
 }
 
 impl<E: Engine> Opened<E> {
-    /// The store over an engine that was just opened at `path`.
+    /// Makes a store over an engine that was just opened at `path`.
     pub fn store(
         engine: Result<E, Fault>,
         path: &Path,

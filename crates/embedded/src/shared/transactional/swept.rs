@@ -5,7 +5,7 @@ use crate::shared::embedded::Fault;
 use std::sync::atomic::Ordering;
 use store::{Capabilities, StoreError, Sweep, Swept};
 
-/// What there is of these keys, in any space. Nobody else writes meanwhile: the view to write is that of no key in particular.
+/// Looks for these keys in every space, or deletes them. Nobody else writes meanwhile: the view to write is not bound to a particular key.
 pub fn swept<E: Engine>(
     shared: &Shared<E>,
     limits: &Capabilities,

@@ -3,16 +3,16 @@
 use ground::base64;
 use store::wire::ascii::push_u64;
 
-/// Longest key as it is written in a request.
+/// The longest key as it is written in a request.
 const KEY_TEXT_BYTES: usize = 250;
 
-/// Longest key of any bytes: its base64 has at most [`KEY_TEXT_BYTES`] characters.
+/// The longest key of any bytes: its base64 has at most [`KEY_TEXT_BYTES`] characters.
 pub(in crate::memcached) const KEY_BYTES: usize = KEY_TEXT_BYTES / 4 * 3;
 
 /// The digits of tokens, six bits each.
 const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
-/// A token as it travels: four digits, never zeros.
+/// Returns a token as it travels: four digits, never zeros.
 #[inline]
 pub(super) fn token_text(token: u32) -> [u8; 4] {
     [18, 12, 6, 0].map(|shift| DIGITS[(token >> shift & 63) as usize])
@@ -47,7 +47,7 @@ pub(super) fn compare_and_set(out: &mut Vec<u8>, key: &[u8], version: u64, value
     put(out, key, value, &flag[..used], token);
 }
 
-/// Writes an increment or decrement of a counter that is made when there is none.
+/// Writes an increment or decrement of a counter, which is created when absent.
 pub(super) fn count(out: &mut Vec<u8>, key: &[u8], by: i64, token: u32) {
     out.reserve(KEY_TEXT_BYTES + 96);
     let Some(encoding) = start(out, b"ma ", key) else { return };
@@ -58,8 +58,8 @@ pub(super) fn count(out: &mut Vec<u8>, key: &[u8], by: i64, token: u32) {
     finish(out, encoding, b" v", token);
 }
 
-/// Writes command and key, and returns the flag that says how the key is written. A key the server does not take becomes a whole
-/// request without more (`None`), which it refuses in its own words: it would take a value behind such a key for a request.
+/// Writes command and key, and returns the flag that says how the key is written. A key that the server does not take becomes a whole request of its
+/// own (`None`), which the server refuses in its own words: it would take a value behind such a key for a request.
 #[inline]
 fn start(out: &mut Vec<u8>, command: &[u8], key: &[u8]) -> Option<&'static [u8]> {
     let plain = key.iter().all(|&byte| byte > b' ' && byte != 0x7f);

@@ -3,13 +3,13 @@
 use store::wire::Decoded;
 use store::wire::ascii::{line_end, parse_u64};
 
-/// Largest value believed.
+/// The largest value believed.
 const VALUE_BYTES: u64 = 1 << 30;
 
-/// Longest reply line.
+/// The longest reply line.
 const LINE_BYTES: usize = 4 << 10;
 
-/// What one line says; a value with what is behind it.
+/// The content of one line; for a value, with the bytes behind the line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Says<'a> {
     Value {
@@ -24,7 +24,7 @@ pub(super) enum Says<'a> {
     NotFound,
     Deleted,
     Version,
-    /// Digits, perhaps with spaces behind them.
+    /// A number in digits, perhaps with spaces behind them.
     Number(&'a [u8]),
     /// An error, in the server's words.
     Error(&'a [u8]),
@@ -32,9 +32,9 @@ pub(super) enum Says<'a> {
 
 /// One line of a reply.
 pub(super) struct Line<'a> {
-    /// What it says.
+    /// The content of the line.
     pub(super) says: Says<'a>,
-    /// Bytes it takes, with a value behind it.
+    /// The number of bytes of the line, with a value behind it.
     pub(super) consumed: usize,
 }
 
@@ -84,7 +84,7 @@ impl<'a> Line<'a> {
     }
 }
 
-/// Key, size and version of `VALUE key flags size [version]`.
+/// Reads key, size and version of `VALUE key flags size [version]`.
 fn announced(line: &[u8]) -> Option<(&[u8], usize, Option<u64>)> {
     let mut words = line.strip_prefix(b"VALUE ")?.split(|&byte| byte == b' ');
     let (key, flags, size) = (words.next()?, words.next()?, words.next()?);

@@ -5,25 +5,25 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::{Duration, Instant};
 use store::Endpoint;
 
-/// A node is asked at most this often.
+/// The shortest time between two questions to a node.
 const ASK_EVERY: Duration = Duration::from_millis(100);
 
-/// How long an answer may take.
+/// The time an answer may take.
 const PATIENCE: Duration = Duration::from_secs(1);
 
 const STACK_BYTES: usize = 256 << 10;
 
-/// What a node says; `None`: it cannot be had, or takes the cluster for broken.
+/// The answer of a node; `None`: the node cannot be reached, or takes the cluster for broken.
 pub(super) struct Said {
     pub from: Endpoint,
     pub table: Option<SlotTable>,
 }
 
-/// Questions under way.
+/// The questions under way.
 pub(super) struct Census {
     sender: Sender<Said>,
     answers: Receiver<Said>,
-    /// Those that were asked and have not answered.
+    /// The nodes that were asked and have not answered.
     asked: Vec<Endpoint>,
     asked_at: Option<Instant>,
 }
@@ -34,7 +34,7 @@ impl Census {
         Census { sender, answers, asked: Vec::new(), asked_at: None }
     }
 
-    /// Asks each of these nodes that has no question already, if the last time is long enough ago.
+    /// Asks each of these nodes that has no question open, if the last question is long enough ago.
     pub fn ask<'a>(&mut self, nodes: impl Iterator<Item = &'a Endpoint>) {
         let now = Instant::now();
         if self.asked_at.is_some_and(|asked| now < asked + ASK_EVERY) {
@@ -57,7 +57,7 @@ impl Census {
         }
     }
 
-    /// An answer that has come.
+    /// Returns an answer that has come.
     pub fn next(&mut self) -> Option<Said> {
         let said = self.answers.try_recv().ok()?;
         self.asked.retain(|asked| *asked != said.from);

@@ -1,6 +1,6 @@
-//! What a node says instead of carrying an operation out.
+//! The answer of a node that does not carry an operation out.
 
-/// Where an operation is to be sent, or when.
+/// The place where an operation is to be sent, or the time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Redirection {
     /// The slot is another master's, for good.
@@ -15,12 +15,12 @@ pub(super) enum Redirection {
         /// `host:port` of that master.
         address: String,
     },
-    /// The slot is on its way, or the cluster is not whole: the same again in a moment.
+    /// The slot is being moved, or the cluster is not whole: the operation is sent again in a moment.
     Later,
 }
 
 impl Redirection {
-    /// Reads the words of a refusal; `None` when they are an answer.
+    /// Reads the words of a refusal; `None` when the refusal is an answer.
     pub fn read(words: &str) -> Option<Redirection> {
         let mut fields = words.split(' ');
         let kind = fields.next()?;
@@ -35,7 +35,7 @@ impl Redirection {
         }
     }
 
-    /// Whether the words say that the same may be asked again in a moment: until the deadline of the operation, however often.
+    /// Returns whether the words say that the same may be asked again in a moment: until the deadline of the operation, however often.
     pub fn is_later(words: &str) -> bool {
         matches!(words.split(' ').next(), Some("TRYAGAIN" | "CLUSTERDOWN"))
     }

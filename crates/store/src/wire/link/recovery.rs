@@ -1,4 +1,4 @@
-//! How a connection is given up, and opened again without anybody waiting for it.
+//! Giving a connection up, and opening it again while nobody waits for it.
 
 use super::{Common, Flush, Line, Link, Loss, PATIENCE, Past, RETRY_FIRST, RETRY_LONGEST, RETRY_TIMEOUT, Trouble};
 use crate::believed;
@@ -9,14 +9,14 @@ use crate::{Failure, Reply, Sink, Slot};
 use std::io::{self, ErrorKind};
 use std::time::{Duration, Instant};
 
-/// Why what waited for a connection has failed.
+/// The words for requests that waited for a connection too long.
 const NOT_IN_TIME: &str = "no connection to the server could be opened in time";
 
-/// Why what was in flight beside an operation that was abandoned has failed.
+/// The words for requests that were in flight beside an operation that was abandoned.
 const GIVEN_UP: &str = "the connection was dropped: another operation on it had no reply in time";
 
 impl<C: Codec> Link<C> {
-    /// Opens the connection when the time has come, where requests wait and it is not up. `None`: it is up.
+    /// Opens the connection when the time has come, where requests wait and the connection is not up. `None`: the connection is up.
     #[cold]
     pub(super) fn not_up<F: Fn() -> C>(
         &mut self,
@@ -44,8 +44,8 @@ impl<C: Codec> Link<C> {
         })
     }
 
-    /// Opens the connection to its node, or to the first behind it that can be had. `tried` nodes could not be had, the first of them for this
-    /// reason. The codec is a new one, and has the requests that wait.
+    /// Opens the connection to its node, or to the first node behind it that can be reached. `tried` nodes could not be reached, the first of them
+    /// for this reason. The codec is a new one, and has the requests that wait.
     #[cold]
     fn open_again<F: Fn() -> C>(
         &mut self,
@@ -85,7 +85,7 @@ impl<C: Codec> Link<C> {
         }
     }
 
-    /// Goes on with opening the connection, as far as that needs no waiting.
+    /// Continues to open the connection, as far as that needs no waiting.
     #[cold]
     pub fn proceed<F: Fn() -> C>(&mut self, common: &mut Common<F>, sink: &mut dyn Sink) -> io::Result<()> {
         let Line::Opening(opening) = &mut self.line else { return Ok(()) };
@@ -120,7 +120,7 @@ impl<C: Codec> Link<C> {
         Ok(())
     }
 
-    /// Gives the connection up because of the operation on a slot, which has had its time; false: it has none in flight.
+    /// Gives the connection up because of the operation on a slot, whose time is over; returns false when the slot has none in flight.
     #[cold]
     pub fn abandon<F: Fn() -> C>(&mut self, slot: Slot, common: &mut Common<F>, sink: &mut dyn Sink) -> bool {
         let Some(place) = self.in_flight.iter().position(|(of, _)| *of == slot) else { return false };
@@ -143,7 +143,7 @@ impl<C: Codec> Link<C> {
         true
     }
 
-    /// Waits until there is something to do about a connection that is not up, or until then.
+    /// Waits until there is something to do about a connection that is not up, or until that time.
     pub fn wait_for_opening(&self, until: Instant) -> io::Result<()> {
         match &self.line {
             Line::Opening(opening) => opening.wait(until),
@@ -151,7 +151,7 @@ impl<C: Codec> Link<C> {
         }
     }
 
-    /// Closes the connection, fails what was in flight, and sets the time of the next attempt.
+    /// Closes the connection, fails the operations in flight, and sets the time of the next attempt.
     #[cold]
     pub(super) fn lose<F: Fn() -> C>(&mut self, loss: Loss, common: &mut Common<F>, sink: &mut dyn Sink) {
         let now = Instant::now();
@@ -183,7 +183,7 @@ impl<C: Codec> Link<C> {
         self.fail(failure, common, sink);
     }
 
-    /// Fails what waits for a connection that is not up: nothing of it has left.
+    /// Fails the requests that wait for a connection that is not up: nothing of them has left.
     #[cold]
     fn fail_unsent<F: Fn() -> C>(&mut self, failure: Failure<'_>, common: &mut Common<F>, sink: &mut dyn Sink) {
         self.codec = (common.make_codec)();
@@ -191,7 +191,7 @@ impl<C: Codec> Link<C> {
         self.fail(failure, common, sink);
     }
 
-    /// Fails what is in flight.
+    /// Fails the operations in flight.
     #[cold]
     pub(super) fn fail<F>(&mut self, failure: Failure<'_>, common: &mut Common<F>, sink: &mut dyn Sink) {
         sink.arrived();
