@@ -142,8 +142,7 @@ pub(crate) fn holding(endpoint: &Endpoint) -> Result<Holding, StoreError> {
     Ok(holding)
 }
 
-/// Product and version; relatives of Redis also state the Redis version they resemble.
-/// How often it is asked whether it has written its log again.
+/// The pause between two questions whether the server has written its log again.
 const LOOK: Duration = Duration::from_millis(1);
 
 /// Lets the server rewrite its log, in a process of its own, and waits until that process has ended.
@@ -171,6 +170,7 @@ pub(crate) fn rewrite_log(endpoint: &Endpoint, patience: Duration) -> Result<(),
     }
 }
 
+/// Returns the product and its version; relatives of Redis also state the Redis version they resemble.
 fn product(info: &str) -> (&'static str, &str) {
     [("Valkey", "valkey_version"), ("Dragonfly", "dragonfly_version"), ("Redis", "redis_version")]
         .into_iter()
