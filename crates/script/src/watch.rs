@@ -126,12 +126,18 @@ fn look(watched: &Watched) {
     }
 }
 
-/// Has the next instruction of this state end in an error.
+/// Has the next instruction of this state end in an error. A hook that is set is left alone: LuaJIT notes in the same byte that a hook runs,
+/// and written back from here just when it ends, that note would stay and no hook would ever run again.
 fn end(state: *mut c_void) {
-    if !state.is_null() {
-        // SAFETY: the state is alive: it is taken from the list, under the lock held here, before it is closed. LuaJIT says of its hooks
-        // that they may be set from another native thread.
-        unsafe { ffi::lua_sethook(state.cast(), Some(ended), ffi::LUA_MASKCOUNT, AT_ONCE) };
+    if state.is_null() {
+        return;
+    }
+    // SAFETY: the state is alive: it is taken from the list, under the lock held here, before it is closed. LuaJIT says of its hooks
+    // that they may be set from another native thread.
+    unsafe {
+        if ffi::lua_gethookmask(state.cast()) & ffi::LUA_MASKCOUNT == 0 {
+            ffi::lua_sethook(state.cast(), Some(ended), ffi::LUA_MASKCOUNT, AT_ONCE);
+        }
     }
 }
 

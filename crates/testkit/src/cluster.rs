@@ -24,7 +24,8 @@ pub enum Condition {
     Well,
     /// It takes connections and bytes, and answers nothing.
     Frozen,
-    /// It closes every connection.
+    /// It closes every connection. A node that comes back refuses commands on keys, as Redis does for two seconds: others may have
+    /// taken over.
     Dead,
 }
 
@@ -167,6 +168,9 @@ impl FakeNode {
         let bulk = |bytes: &[u8]| [format!("${}\r\n", bytes.len()).as_bytes(), bytes, b"\r\n"].concat();
         let word = |index: usize| words.get(index).map(|word| word.to_ascii_uppercase()).unwrap_or_default();
         let key = words.get(1).cloned().unwrap_or_default();
+        if matches!(&word(0)[..], b"GET" | b"SET" | b"DEL") && self.deaths.load(Ordering::Relaxed) > 0 {
+            return b"-CLUSTERDOWN The cluster is down\r\n".to_vec();
+        }
         match (&word(0)[..], &word(1)[..]) {
             (b"CLUSTER", b"INFO") => bulk(b"cluster_state:ok\r\n"),
             (b"CLUSTER", b"NODES") => bulk(lock(&self.says).as_bytes()),

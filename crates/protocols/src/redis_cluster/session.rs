@@ -125,8 +125,8 @@ impl Session for ClusterSession {
         if !self.redirected.is_empty() {
             self.follow(sink);
         }
-        if !self.lost.is_empty() {
-            self.ask_who_serves(sink);
+        if !self.lost.is_empty() || self.census.is_open() {
+            self.look_who_serves(sink);
         }
         polled
     }
@@ -142,7 +142,8 @@ impl Session for ClusterSession {
         let mut failed = Vec::new();
         let abandoned = routed.abandon(slot, &mut Sieve { sink, flights, redirected, failed: &mut failed });
         self.have_lost(&failed);
-        self.ask_who_serves(sink);
+        self.ask_who_serves();
+        self.look_who_serves(sink);
         abandoned
     }
 
@@ -316,12 +317,20 @@ impl ClusterSession {
         }
     }
 
-    /// Asks all nodes which masters serve which slots now, and follows the nodes that know the latest change. Nobody waits for the answers.
+    /// Asks all nodes which masters serve which slots now. Nobody waits for the answers.
     #[cold]
-    fn ask_who_serves(&mut self, sink: &mut dyn Sink) {
-        let others = self.others.clone();
-        let ClusterSession { routed, census, .. } = self;
-        census.ask(routed.route().endpoints().iter().chain(&others));
+    fn ask_who_serves(&mut self) {
+        let ClusterSession { routed, census, others, .. } = self;
+        census.ask(routed.route().endpoints().iter().chain(others.iter()));
+    }
+
+    /// Asks while a master is lost, and follows the nodes that know the latest change. Every answer is heard out: a master that is back may answer
+    /// first, and be the last to know that another took over.
+    #[cold]
+    fn look_who_serves(&mut self, sink: &mut dyn Sink) {
+        if !self.lost.is_empty() {
+            self.ask_who_serves();
+        }
         while let Some(Said { from, table }) = self.census.next() {
             let Some(table) = table else { continue };
             let known = self.routed.route().epoch();

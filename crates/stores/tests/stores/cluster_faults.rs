@@ -134,6 +134,29 @@ fn a_frozen_master_whose_replica_took_over_is_left_and_not_gone_back_to_when_it_
 }
 
 #[test]
+fn a_master_that_is_back_at_once_and_answers_first_is_not_followed_when_another_took_over() {
+    let nodes = cluster();
+    let store = store(&nodes);
+    let mut client = Client::new(&*store, 1, 1);
+    assert_eq!(client.get("bar"), value("bar"));
+    nodes[3].hold([(b"bar".to_vec(), b"taken over".to_vec())].into());
+    take_over(&nodes);
+    nodes[1..].iter().for_each(|node| node.become_(Condition::Frozen));
+    nodes[0].become_(Condition::Dead);
+    assert!(client.session.submit(0, &Operation::Get { key: b"bar" }).unwrap().is_none());
+    let lost = soon("the connection is lost", || client.poll(Until::Now).replies.pop());
+    assert!(loss(&lost.1).is_some(), "{lost:?}");
+    nodes[0].become_(Condition::Well);
+    // The others answer when the old master has long been heard, within the second for which they are listened to.
+    let heard = Instant::now();
+    while heard.elapsed() < Duration::from_millis(500) {
+        client.poll(Until::At(Instant::now() + Duration::from_millis(10)));
+    }
+    nodes[1..].iter().for_each(|node| node.become_(Condition::Well));
+    assert_eq!(client.get("bar"), value("taken over"));
+}
+
+#[test]
 fn a_cluster_with_a_dead_or_frozen_master_is_connected_to_when_its_replica_has_taken_over() {
     for condition in [Condition::Dead, Condition::Frozen] {
         let nodes = cluster();

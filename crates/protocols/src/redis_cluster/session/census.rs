@@ -57,6 +57,11 @@ impl Census {
         }
     }
 
+    /// Returns whether nodes were asked that have not answered.
+    pub fn is_open(&self) -> bool {
+        !self.asked.is_empty()
+    }
+
     /// Returns an answer that has come.
     pub fn next(&mut self) -> Option<Said> {
         let said = self.answers.try_recv().ok()?;
