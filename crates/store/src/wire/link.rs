@@ -1,15 +1,17 @@
 //! One connection: what it has to send, what it has received of a reply, who waits for replies, and how it recovers.
 
 mod recovery;
+mod state;
 
 use super::alarm::Alarm;
 use super::buffers::Buffers;
-use super::opening::Opening;
 use super::received::{End, SURPLUS, hand_over};
 use super::socket::{Interest, Poller, Read, Socket, left};
 use super::{Codec, Expect, Replies, talk, ticketed};
 use crate::believed::wire_bytes;
 use crate::{Endpoint, Operation, Sink, Slot, StoreError};
+use state::{Awaited, Line, Loss, Past, Trouble};
+pub(super) use state::{Flush, Received};
 use std::collections::VecDeque;
 use std::io::{self, ErrorKind};
 use std::time::{Duration, Instant};
@@ -65,63 +67,6 @@ impl<F> Common<F> {
         let (buffers, most_bytes) = (Buffers::of(connections), wire_bytes(u64::MAX));
         Common { endpoints, make_codec, buffers, scratch, answered: 0, poller, alarm: None, most_bytes, reconnected: 0 }
     }
-}
-
-/// The result of a flush.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Flush {
-    /// Nothing is left to send.
-    Sent,
-    /// The kernel takes no more for now.
-    Blocked,
-    /// The connection is down, or being opened; there is something to do at this time.
-    Down(Instant),
-}
-
-/// The result of a read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Received {
-    /// Nothing, or the connection is down.
-    Nothing,
-    /// Fewer bytes than there was room for: all there were.
-    Part,
-    /// As many bytes as there was room for: there may be more.
-    Filled,
-}
-
-/// The request that has waited longest, since it was first looked at.
-struct Awaited {
-    ticket: u32,
-    since: Instant,
-}
-
-enum Line {
-    Up(Socket),
-    Opening(Box<Opening>),
-    Down { retry_at: Instant },
-}
-
-/// Whether a connection was ever up.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Past {
-    Up,
-    Nothing,
-}
-
-/// What has been wrong with a connection since the last good reply.
-struct Trouble {
-    since: Instant,
-    backoff: Duration,
-}
-
-/// Why a connection is lost.
-enum Loss {
-    Lost(String),
-    /// It could not be opened; nothing was sent.
-    Unreached(String),
-    Protocol(&'static str),
-    /// A reply that takes at least this many bytes.
-    TooLarge(usize),
 }
 
 /// One connection.
