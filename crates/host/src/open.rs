@@ -1,5 +1,6 @@
 //! Opening a store for one trial, and everything that hangs on it.
 
+use crate::builder::Builder;
 use crate::disk::allocated_bytes;
 use crate::lease::Lease;
 use crate::listener::listeners;
@@ -7,7 +8,7 @@ use crate::location::{Asking, Location, Reached};
 use crate::node::Fallen;
 use crate::nodes::{NodeState, Nodes};
 use crate::process::{Exit, Pid};
-use crate::start::{Builder, start};
+use crate::start::start;
 use crate::tree;
 use std::ops::Deref;
 use std::path::{Path, PathBuf};
