@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{Behaviour, Gets, OnlyOnce, Simulated};
+use common::{Behaviour, Gets, OnlyOnce, Simulated, go_first};
 use job::{Arriving, Offence, Phase, Step, Trial, Worker};
 use kvtrial_engine::{Arrivals, End, Outcome, Settings, run_phase};
 use std::ops::Range;
@@ -16,6 +16,7 @@ use study::{Answer, Reason, ReasonKind};
 static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 
 fn run(store: &dyn Store, gets_per_slot: u64, settings: &Settings) -> Outcome {
+    go_first();
     let _alone = ONE_AT_A_TIME.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
     run_phase(
         store,

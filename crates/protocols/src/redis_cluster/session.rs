@@ -324,7 +324,7 @@ impl ClusterSession {
         census.ask(routed.route().endpoints().iter().chain(others.iter()));
     }
 
-    /// Asks while a master is lost, and follows the nodes that know the latest change. Every answer is heard out: a master that is back may answer
+    /// Asks while a master is lost, and follows a node that knows a later change than this session. Every answer is heard out: a master that is back may answer
     /// first, and be the last to know that another took over.
     #[cold]
     fn look_who_serves(&mut self, sink: &mut dyn Sink) {
@@ -334,7 +334,7 @@ impl ClusterSession {
         while let Some(Said { from, table }) = self.census.next() {
             let Some(table) = table else { continue };
             let known = self.routed.route().epoch();
-            if table.epoch() >= known {
+            if table.epoch() > known {
                 self.go_by(&table);
             }
             // Who answers is there; its connections are opened again as they are needed.
