@@ -20,9 +20,7 @@ use std::sync::Mutex;
 use std::sync::mpsc::RecvTimeoutError;
 use std::thread;
 use std::time::{Duration, Instant};
-use store::{
-    CommandLine, Deployment, Endpoint, Forming, FormingStep, Node, Place, Ready, Role, Store, StoreError,
-};
+use store::{CommandLine, Deployment, Endpoint, Forming, FormingStep, Node, Place, Ready, Role, Store, StoreError};
 use study::{Address, ServerUse};
 
 /// The time one prepare command may take.

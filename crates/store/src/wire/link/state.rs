@@ -17,7 +17,7 @@ pub(in crate::wire) enum Flush {
 
 /// The result of a read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::wire) enum Received {
+pub(in crate::wire) enum ReadOutcome {
     /// Nothing, or the connection is down.
     Nothing,
     /// Fewer bytes than there was room for: all there were.
@@ -32,7 +32,7 @@ pub(in crate::wire) struct Awaited {
     pub since: Instant,
 }
 
-pub(in crate::wire) enum Line {
+pub(in crate::wire) enum LinkState {
     Up(Socket),
     Opening(Box<Opening>),
     Down { retry_at: Instant },
