@@ -187,6 +187,7 @@ impl Worker for CheckedWorker {
 
 #[test]
 fn a_check_within_a_unit_follows_at_once_and_makes_nothing_late_that_is_due_later() {
+    go_first();
     let _alone = ONE_AT_A_TIME.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
     let rate = Arrivals::Fixed { ops_per_s: 20.0 };
     let settings = Settings { arrivals: rate, duration: Some(Duration::from_secs(1)), ..Settings::default() };

@@ -90,6 +90,7 @@ fn a_slow_library_ends_with_the_time_and_not_with_its_turn() {
 
 #[test]
 fn uneven_work_slows_no_arrival_down() {
+    go_first();
     for (threads, clients) in [(1, 16), (2, 16), (16, 16), (64, 64)] {
         let settings = Settings { clients, threads: Some(threads), arrivals: RATES[0], ..Settings::default() };
         // Of 300 gets the last slot has as many as all others together have not.

@@ -213,7 +213,7 @@ impl Sieve<'_> {
         match failure {
             Failure::Refused(words) if flight.redirections < MOST_REDIRECTIONS || Redirection::is_later(words) => {
                 if let Some(redirection) = Redirection::read(words) {
-                    flight.redirections += u8::from(redirection != Redirection::Later);
+                    flight.redirections += u8::from(!Redirection::is_later(words));
                     self.redirected.push((slot, redirection));
                     return;
                 }
@@ -242,7 +242,10 @@ impl ClusterSession {
                     self.asking.set(false);
                     sent
                 }),
-                Redirection::Later => {
+                Redirection::Later | Redirection::Down => {
+                    if redirection == Redirection::Down {
+                        self.ask_who_serves();
+                    }
                     self.later.push((Instant::now() + LATER, slot));
                     Ok(())
                 }
