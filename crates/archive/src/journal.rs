@@ -4,7 +4,7 @@
 //! the last line, and that line was never acknowledged.
 
 use crate::error::DirectoryError;
-use crate::reading::parse;
+use crate::json::parse;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::fs::File;

@@ -1,6 +1,7 @@
 //! JSON that is safe to look at: what a terminal would obey, and what would reverse the direction of a line, is escaped in its strings.
 
 use serde::Serialize;
+use serde::de::DeserializeOwned;
 use serde_json::ser::{CompactFormatter, Formatter, PrettyFormatter, Serializer};
 use std::io::{self, Write};
 
@@ -49,6 +50,18 @@ impl<F: Formatter> Formatter for Visible<F> {
         begin_array(), end_array(), begin_array_value(first: bool), end_array_value(),
         begin_object(), end_object(), begin_object_key(first: bool), end_object_key(),
         begin_object_value(), end_object_value(),
+    }
+}
+
+/// Parses JSON. Everything of a study goes this one way: its text is checked once and not string by string, and the code for its types
+/// is compiled for one kind of input only, which takes the compiler long enough.
+pub(crate) fn parse<T: DeserializeOwned>(json: &[u8]) -> serde_json::Result<T> {
+    match std::str::from_utf8(json) {
+        Ok(text) => serde_json::from_str(text),
+        Err(error) => {
+            let line = 1 + json[..error.valid_up_to()].iter().filter(|&&byte| byte == b'\n').count();
+            Err(serde::de::Error::custom(format_args!("bytes that are not UTF-8 in line {line}")))
+        }
     }
 }
 

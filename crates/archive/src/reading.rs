@@ -5,8 +5,8 @@
 
 use crate::error::DirectoryError;
 use crate::journal;
+use crate::json::parse;
 use crate::{JOURNAL, STUDY};
-use serde::de::DeserializeOwned;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Seek};
 use std::path::Path;
@@ -143,18 +143,6 @@ fn by_cell(file: &mut BufReader<File>, keep: Keep) -> serde_json::Result<Study> 
     // In any other layout no cell was recognised, and all of them are in what was left.
     study.cells.append(&mut cells);
     Ok(study)
-}
-
-/// Parses JSON. Everything of a study goes this one way: its text is checked once and not string by string, and the code for its types
-/// is compiled for one kind of input only, which takes the compiler long enough.
-pub(crate) fn parse<T: DeserializeOwned>(json: &[u8]) -> serde_json::Result<T> {
-    match std::str::from_utf8(json) {
-        Ok(text) => serde_json::from_str(text),
-        Err(error) => {
-            let line = 1 + json[..error.valid_up_to()].iter().filter(|&&byte| byte == b'\n').count();
-            Err(serde::de::Error::custom(format_args!("bytes that are not UTF-8 in line {line}")))
-        }
-    }
 }
 
 /// Where a line of the document is.

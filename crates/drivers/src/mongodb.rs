@@ -30,6 +30,8 @@ mod client;
 #[cfg(feature = "mongodb")]
 mod document;
 #[cfg(feature = "mongodb")]
+mod identity;
+#[cfg(feature = "mongodb")]
 mod setup;
 
 use ground::{built, driver};

@@ -8,11 +8,12 @@
 mod lines;
 mod maps;
 mod sets;
+mod sharded;
 
-use hashbrown::{DefaultHashBuilder, HashMap, HashTable};
+use hashbrown::DefaultHashBuilder;
+use sharded::{Record, Shard, ShardedMap, add, counted};
 use std::collections::BTreeMap;
-use std::hash::{BuildHasher, Hasher};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use store::immediate::{Immediate, SyncStore};
 use store::{
@@ -72,9 +73,6 @@ const CAPABILITIES: Capabilities = Capabilities {
 /// The number of shards: more than threads that run at once, so that two threads seldom want the same shard, and few enough to stay in the nearest
 /// cache.
 const SHARDS: usize = 64;
-
-/// Spare bytes a record may keep when a shorter value replaces a longer one, beyond its own length.
-const SPARE_BYTES: usize = 64;
 
 const SHARDED: &str = "sharded";
 const LINES: &str = "lines";
@@ -156,128 +154,6 @@ impl Store for Ram {
         let keys = shards.map(|tables| tables.values.len() + tables.counts.counters.len() + tables.counts.fields.len());
         Ok(Holding { keys: Some(keys.sum::<usize>() as u64), ..Holding::default() })
     }
-}
-
-struct ShardedMap {
-    hasher: DefaultHashBuilder,
-    shards: Box<[Shard]>,
-}
-
-/// A shard on cache lines of its own, so that locking one does not slow its neighbours.
-#[repr(align(128))]
-struct Shard(Mutex<Tables>);
-
-/// With its lock it fills one cache line; what is used less is elsewhere.
-#[derive(Default)]
-struct Tables {
-    values: HashTable<Record>,
-    last_version: u64,
-    counts: Box<Counts>,
-}
-
-#[derive(Default)]
-struct Counts {
-    counters: Counters,
-    fields: HashMap<Box<[u8]>, Counters>,
-}
-
-type Counters = HashMap<Box<[u8]>, i64>;
-
-/// A key and its value, in that order, in one allocation.
-struct Record {
-    bytes: Vec<u8>,
-    key_bytes: usize,
-    version: u64,
-}
-
-impl Record {
-    fn key(&self) -> &[u8] {
-        &self.bytes[..self.key_bytes]
-    }
-
-    fn value(&self) -> &[u8] {
-        &self.bytes[self.key_bytes..]
-    }
-
-    fn new(key: &[u8], value: &[u8], version: u64) -> Record {
-        let mut bytes = Vec::with_capacity(key.len() + value.len());
-        bytes.extend_from_slice(key);
-        bytes.extend_from_slice(value);
-        Record { bytes, key_bytes: key.len(), version }
-    }
-
-    fn replace(&mut self, value: &[u8], version: u64) {
-        let bytes = self.key_bytes + value.len();
-        if self.bytes.capacity() < bytes || self.bytes.capacity() > 2 * bytes + SPARE_BYTES {
-            *self = Record::new(self.key(), value, version);
-        } else {
-            self.bytes.truncate(self.key_bytes);
-            self.bytes.extend_from_slice(value);
-            self.version = version;
-        }
-    }
-}
-
-impl ShardedMap {
-    #[inline]
-    fn hash(&self, key: &[u8]) -> u64 {
-        let mut hasher = self.hasher.build_hasher();
-        hasher.write(key);
-        hasher.finish()
-    }
-
-    /// Locks the shard of a hash. The table uses the lowest bits for the place and the highest seven as a tag: the bits of the shard lie between.
-    #[inline]
-    fn lock(&self, hash: u64) -> MutexGuard<'_, Tables> {
-        let shard = &self.shards[(hash >> 44) as usize & (self.shards.len() - 1)]; // a power of two of them
-        // A panic elsewhere cannot leave a table half changed in a way that matters to a run that then ends.
-        shard.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl Tables {
-    #[inline]
-    fn find(&self, hash: u64, key: &[u8]) -> Option<&Record> {
-        self.values.find(hash, |record| record.key() == key)
-    }
-
-    fn next_version(&mut self) -> u64 {
-        self.last_version += 1;
-        self.last_version
-    }
-
-    #[inline]
-    fn put(&mut self, hash: u64, key: &[u8], value: &[u8], rehash: impl Fn(&[u8]) -> u64) {
-        let version = self.next_version();
-        match self.values.find_mut(hash, |record| record.key() == key) {
-            Some(record) => record.replace(value, version),
-            None => self.insert(hash, Record::new(key, value, version), rehash),
-        }
-    }
-
-    fn insert(&mut self, hash: u64, record: Record, rehash: impl Fn(&[u8]) -> u64) {
-        self.values.insert_unique(hash, record, |record| rehash(record.key()));
-    }
-}
-
-/// Adds to a counter of a map, and creates it at `by` where it is absent; only then is the key copied. `None`: the counter would leave its range.
-fn add(counters: &mut Counters, key: &[u8], by: i64) -> Option<i64> {
-    match counters.get_mut(key) {
-        Some(count) => {
-            *count = count.checked_add(by)?;
-            Some(*count)
-        }
-        None => {
-            counters.insert(key.into(), by);
-            Some(by)
-        }
-    }
-}
-
-/// Returns the reply to an increment.
-fn counted(sum: Option<i64>) -> Reply<'static> {
-    let beyond = Reply::Failed(store::Failure::Refused("the counter would leave the range of 64-bit integers"));
-    sum.map_or(beyond, Reply::Number)
 }
 
 struct Handle {

@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{Behaviour, Gets, OnlyOnce, Simulated};
+use common::{Behaviour, Gets, OnlyOnce, Simulated, go_first};
 use job::{Arriving, Offence, Phase, Step, Trial, Worker};
 use kvtrial_engine::{Arrivals, End, Outcome, Settings, run_phase};
 use std::ops::Range;
@@ -16,6 +16,7 @@ use study::{Answer, Reason, ReasonKind};
 static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 
 fn run(store: &dyn Store, gets_per_slot: u64, settings: &Settings) -> Outcome {
+    go_first();
     let _alone = ONE_AT_A_TIME.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
     run_phase(
         store,
@@ -186,6 +187,7 @@ impl Worker for CheckedWorker {
 
 #[test]
 fn a_check_within_a_unit_follows_at_once_and_makes_nothing_late_that_is_due_later() {
+    go_first();
     let _alone = ONE_AT_A_TIME.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
     let rate = Arrivals::Fixed { ops_per_s: 20.0 };
     let settings = Settings { arrivals: rate, duration: Some(Duration::from_secs(1)), ..Settings::default() };

@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{Behaviour, Gets, Simulated};
+use common::{Behaviour, Gets, Simulated, go_first};
 use kvtrial_engine::{Arrivals, Settings, run_phase};
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
@@ -12,6 +12,7 @@ const SERVICE_S: f64 = 0.000_5;
 const RATE: f64 = 1_200.0;
 
 fn measured() -> LatencySummary {
+    go_first();
     let settings = Settings {
         pipeline: 512,
         arrivals: Arrivals::Poisson { ops_per_s: RATE },

@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{Behaviour, FirstSilent, Gets, Simulated, SlowCalls, Uneven};
+use common::{Behaviour, FirstSilent, Gets, Simulated, SlowCalls, Uneven, go_first};
 use kvtrial_engine::{Arrivals, End, Outcome, Settings, run_phase};
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
@@ -12,6 +12,7 @@ const MS: Duration = Duration::from_millis(1);
 const RATES: [Arrivals; 2] = [Arrivals::Fixed { ops_per_s: 1_000.0 }, Arrivals::Poisson { ops_per_s: 1_000.0 }];
 
 fn run(store: &dyn Store, gets: &Gets, settings: &Settings) -> Outcome {
+    go_first();
     run_phase(store, gets, 0, settings, &AtomicBool::new(false), &mut |_| {}).unwrap()
 }
 
@@ -89,6 +90,7 @@ fn a_slow_library_ends_with_the_time_and_not_with_its_turn() {
 
 #[test]
 fn uneven_work_slows_no_arrival_down() {
+    go_first();
     for (threads, clients) in [(1, 16), (2, 16), (16, 16), (64, 64)] {
         let settings = Settings { clients, threads: Some(threads), arrivals: RATES[0], ..Settings::default() };
         // Of 300 gets the last slot has as many as all others together have not.

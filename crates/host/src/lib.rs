@@ -19,6 +19,7 @@
 
 mod affinity;
 mod attempts;
+mod builder;
 mod channel;
 mod check;
 mod disk;

@@ -1,11 +1,11 @@
 //! The nodes of a private deployment while it runs: watched, stopped, killed, frozen, started again, joined by others.
 
+use crate::builder::{Builder, Failed, retrying};
 use crate::disk::allocated_bytes;
 use crate::lease::Lease;
 use crate::node::{self, Fallen, Life, Running};
 use crate::ports::Ports;
 use crate::process::{Pid, exit_of, signal};
-use crate::start::{Builder, Failed, retrying};
 use crate::tree;
 use crate::watch::Watched;
 use std::path::PathBuf;

@@ -1,5 +1,6 @@
 //! Opening a store for one trial, and everything that hangs on it.
 
+use crate::builder::Builder;
 use crate::disk::allocated_bytes;
 use crate::lease::Lease;
 use crate::listener::listeners;
@@ -7,7 +8,6 @@ use crate::location::{Asking, Location, Reached};
 use crate::node::Fallen;
 use crate::nodes::{NodeState, Nodes};
 use crate::process::{Exit, Pid};
-use crate::start::{Builder, start};
 use crate::tree;
 use std::ops::Deref;
 use std::path::{Path, PathBuf};
@@ -100,7 +100,7 @@ impl Opening {
             }
             (Opener::Server { .. }, Target::Private) => {
                 let builder = || Builder { info, spec: spec.clone(), cpus: self.server_cpus.clone() };
-                let (nodes, store) = start(builder, &self.base)?;
+                let (nodes, store) = crate::start::start(builder, &self.base)?;
                 connected = Some(store);
                 (Reached::Endpoints(nodes.endpoints()), Behind::Nodes(Arc::new(nodes)))
             }

@@ -1,6 +1,7 @@
 //! A private deployment from its plan to the first connection.
 
-use crate::attempts::{Attempted, Attempts, RETRY};
+use crate::attempts::{Attempts, RETRY};
+use crate::builder::{Builder, Failed, retrying};
 use crate::lease::{Lease, system_words};
 use crate::log::Logs;
 use crate::node::{self, Life, Running};
@@ -19,55 +20,17 @@ use std::sync::Mutex;
 use std::sync::mpsc::RecvTimeoutError;
 use std::thread;
 use std::time::{Duration, Instant};
-use store::{
-    CommandLine, Deployment, Endpoint, Forming, FormingStep, Node, Place, Ready, Role, ServerPlan, Store, StoreError,
-    StoreInfo,
-};
-use study::{Address, ServerUse, Spec};
+use store::{CommandLine, Deployment, Endpoint, Forming, FormingStep, Node, Place, Ready, Role, Store, StoreError};
+use study::{Address, ServerUse};
 
 /// The time one prepare command may take.
 const PREPARE_TIMEOUT: Duration = Duration::from_secs(300);
-
-/// The number of times that other ports are tried when somebody has taken ours.
-const PORT_TRIES: u32 = 5;
 
 /// The name of the file for the output of the commands that form the nodes into one.
 const FORMING: &str = "forming";
 
 /// The reason why nothing is started any more.
 const INTERRUPTED: &str = "kvtrial was interrupted";
-
-/// The settings for starting nodes.
-pub struct Builder {
-    /// The store.
-    pub info: &'static StoreInfo,
-    /// The spec as the user named it.
-    pub spec: Spec,
-    /// The processors that the nodes may use; all when empty.
-    pub cpus: Vec<usize>,
-}
-
-/// The reason why nodes did not start.
-pub enum Failed {
-    /// Another program listens on one of the nodes' ports.
-    PortTaken(StoreError),
-    /// Any other reason.
-    Otherwise(StoreError),
-}
-
-impl Failed {
-    pub fn error(self) -> StoreError {
-        match self {
-            Failed::PortTaken(error) | Failed::Otherwise(error) => error,
-        }
-    }
-}
-
-impl From<StoreError> for Failed {
-    fn from(error: StoreError) -> Failed {
-        Failed::Otherwise(error)
-    }
-}
 
 /// Starts a deployment below `base` and connects to it; tries other ports when another program has taken these meanwhile.
 ///
@@ -97,17 +60,6 @@ pub fn start(builder: impl Fn() -> Builder, base: &Path) -> Result<(Nodes, Box<d
             .map_err(|(path, source)| StoreError::Io { path, source })?;
         Ok((nodes, store))
     })
-}
-
-/// Repeats the start, with other ports, when the ports were taken.
-pub fn retrying<T>(mut start: impl FnMut() -> Result<T, Failed>) -> Result<T, StoreError> {
-    let mut tries = 1;
-    loop {
-        match start() {
-            Err(Failed::PortTaken(_)) if tries < PORT_TRIES => tries += 1,
-            other => return other.map_err(Failed::error),
-        }
-    }
 }
 
 impl Nodes {
@@ -344,38 +296,6 @@ impl Nodes {
         let running = self.running();
         let named = running.iter().find(|it| it.node.name == name);
         named.or_else(|| running.first()).map(|it| it.logs.quote()).unwrap_or_default()
-    }
-}
-
-impl Builder {
-    /// Returns the user to switch to, who then owns the private directory.
-    fn user(&self, plan: &ServerPlan, lease: &Lease) -> Result<Option<User>, StoreError> {
-        let Some(name) = plan.user.filter(|_| is_root()) else { return Ok(None) };
-        let user = User::named(name).ok_or_else(|| self.not_found(format!("user '{name}'")))?;
-        lease.give_to(user).map_err(|source| StoreError::Io { path: lease.store().to_owned(), source })?;
-        match user.barred_by(lease.store()) {
-            None => Ok(Some(user)),
-            Some(directory) => Err(StoreError::open(
-                directory.display(),
-                format!(
-                    "user '{name}', who runs the server, may not pass through this directory; \
-                     name one that everybody may, such as /tmp, by --base or TMPDIR"
-                ),
-            )),
-        }
-    }
-
-    fn attempts(&self, endpoints: Vec<Endpoint>) -> Attempts {
-        let (info, spec) = (self.info, self.spec.clone());
-        Attempts::start(move || -> Attempted { layers::connect(info, &spec, &endpoints).map(Some) })
-    }
-
-    fn not_found(&self, what: String) -> StoreError {
-        StoreError::NotFound { store: self.info.name.into(), what, install: self.info.install.into() }
-    }
-
-    fn not_started(&self, problem: String) -> StoreError {
-        StoreError::not_started(self.info.name, problem)
     }
 }
 

@@ -21,6 +21,7 @@
 
 mod bucket;
 mod codec;
+mod conversation;
 mod json;
 pub(crate) mod protocol;
 mod server;

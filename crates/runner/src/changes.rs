@@ -1,6 +1,6 @@
 //! What a job wants done to the nodes of a store, worked out for the nodes that store has.
 
-use crate::plan::PlannedCell;
+use crate::planned_cell::PlannedCell;
 use job::{NodeAct, NodeChange};
 use layers::shard::Sharding;
 use store::Deployment;

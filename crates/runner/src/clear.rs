@@ -2,7 +2,8 @@
 
 use crate::error::RunError;
 use crate::message::{Action, Keys, UnderWay};
-use crate::plan::{Plan, PlannedCell};
+use crate::plan::Plan;
+use crate::planned_cell::PlannedCell;
 use crate::task;
 use crate::users::place_of;
 use measure::Progress;

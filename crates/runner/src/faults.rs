@@ -9,7 +9,7 @@ mod window;
 
 use crate::changes;
 use crate::measured::Measured;
-use crate::plan::{Plan, PlannedCell, seconds};
+use crate::planned_cell::{PlannedCell, seconds};
 use analysis::{LOOK_S, TOGETHER_S};
 use engine::Outages;
 use host::Nodes;
@@ -43,15 +43,15 @@ pub const USUAL_TIMEOUT: Duration = Duration::from_secs(1);
 const TAKEOVER: Duration = Duration::from_secs(60);
 
 impl Faults {
-    /// Makes the faults of a plan, with the longest time for an operation meanwhile, when every store the user named can have them.
+    /// Makes the faults of the cells of a plan, with the longest time for an operation meanwhile, when every store the user named can have them.
     ///
     /// # Errors
     /// A store that is not a private server, or has no such node.
-    pub fn on(plan: &Plan, asked: Vec<AskedFault>, timeout: Duration) -> Result<Faults, String> {
+    pub fn on(cells: &[PlannedCell], asked: Vec<AskedFault>, timeout: Duration) -> Result<Faults, String> {
         let Some(first) = asked.first().cloned() else { return Ok(Faults { timeout, ..Faults::default() }) };
-        let length = plan.cells.first().and_then(|cell| seconds(&cell.params));
+        let length = cells.first().and_then(|cell| seconds(&cell.params));
         let faults = Faults { asked, length, timeout };
-        for cell in plan.cells.iter().filter(|cell| !cell.baseline) {
+        for cell in cells.iter().filter(|cell| !cell.baseline) {
             let spec = &cell.spec;
             let deployment =
                 (spec.target == Target::Private).then(|| layers::on_paper(cell.info, spec, false)).flatten();

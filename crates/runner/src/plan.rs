@@ -6,9 +6,10 @@ use crate::faults::Faults;
 use crate::job_cache::JobCache;
 use crate::message::{Assignment, ChangedBy, Keys};
 use crate::order::{self, ScheduledTrial};
+use crate::planned_cell::PlannedCell;
 use engine::{Arrivals, Settings, Timing};
 use host::Installation;
-use job::{JobInfo, NodeChange, Params};
+use job::JobInfo;
 use measure::Clock;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -36,25 +37,6 @@ pub struct PlannedStore {
     pub asked: Asked,
     /// Whether the store was added for comparison.
     pub baseline: bool,
-}
-
-/// A cell of the plan: a store, and what is done on it and how.
-#[derive(Clone)]
-pub struct PlannedCell {
-    /// The store's adapter.
-    pub info: &'static StoreInfo,
-    /// The store, with the options that are varied.
-    pub spec: Spec,
-    /// Whether the cell was added for comparison.
-    pub baseline: bool,
-    /// The job's parameters, all of them.
-    pub params: Params,
-    /// The settings that drive its phases.
-    pub settings: Settings,
-    /// Varied keys with their values here.
-    pub varied: BTreeMap<String, String>,
-    /// The change that the job wants made to the nodes of its stores.
-    pub change: Option<NodeChange>,
 }
 
 /// Everything a study needs to know before it starts; made of a [`Request`](crate::Request).
@@ -98,12 +80,6 @@ pub enum KeysFound {
     Refuse,
     /// Delete them first.
     Delete,
-}
-
-/// Returns how long timed phases last, when the job's parameters say so.
-pub fn seconds(params: &Params) -> Option<Duration> {
-    let seconds: f64 = params.get("seconds")?.parse().ok()?;
-    Duration::try_from_secs_f64(seconds).ok().filter(|time| !time.is_zero())
 }
 
 impl Plan {

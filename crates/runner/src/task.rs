@@ -4,7 +4,8 @@
 use crate::error::RunError;
 use crate::execution::{Execution, Hearing, Wish};
 use crate::message::{FromWorker, Inspection, Keys, Question, Refusal, Task};
-use crate::plan::{Plan, PlannedCell};
+use crate::plan::Plan;
+use crate::planned_cell::PlannedCell;
 use crate::silence::Silence;
 use crate::supervisor::Supervisor;
 use check::CaseResult;

@@ -1,7 +1,8 @@
 //! What is varied: keys of the job, of the engine and of stores, and every combination of their values.
 
 use crate::grid;
-use crate::plan::{PlannedCell, PlannedStore};
+use crate::plan::PlannedStore;
+use crate::planned_cell::PlannedCell;
 use engine::{Arrivals, Settings};
 use job::{JobInfo, Params};
 use std::collections::{BTreeMap, BTreeSet};
@@ -300,7 +301,7 @@ impl Variation {
             }
             varied.insert(axis.key.clone(), value.clone());
         }
-        settings.duration = crate::plan::seconds(&params);
+        settings.duration = crate::planned_cell::seconds(&params);
         Ok(PlannedCell { info: store.info, spec, baseline: store.baseline, params, settings, varied, change: None })
     }
 

@@ -16,7 +16,7 @@
 //! # An adapter, whole
 //!
 //! A tree in memory behind a lock, told to kvtrial: who it is, what it can do, and one function that carries out operations. As a
-//! file of the crate `stores` it would be ready for `kvtrial run`, `check` and `stores`.
+//! file of the crate `embedded` it would be ready for `kvtrial run`, `check` and `stores`.
 //!
 //! ```
 //! # use kvtrial_store as store;

@@ -16,7 +16,7 @@ fn a_store_without_its_driver_names_the_feature_that_adds_it() {
             continue;
         }
         assert_eq!(info.probe(), Availability::NotBuilt(feature));
-        let expected = format!("{name} is not in this build; build with --features {feature}");
+        let expected = format!("{name} is not in this build; build with: cargo build --release --features {feature}");
         let opened = match info.opener {
             Opener::Server { connect, .. } => connect(&spec, &[Endpoint::loopback(1)]),
             Opener::Embedded(open) => open(&spec, Path::new("/nonexistent")),

@@ -129,7 +129,9 @@ impl FakeNode {
         let deaths = self.deaths.load(Ordering::Relaxed);
         let has_died = || self.deaths.load(Ordering::Relaxed) != deaths;
         loop {
-            match *lock(&self.condition) {
+            // Not looked at within the `match`, which would keep it locked while this sleeps.
+            let condition = *lock(&self.condition);
+            match condition {
                 _ if has_died() => return,
                 Condition::Dead => return,
                 Condition::Frozen => {
@@ -145,7 +147,7 @@ impl FakeNode {
                 Err(_) => return,
             }
             // It may have frozen while it waited.
-            while *lock(&self.condition) == Condition::Frozen {
+            while { *lock(&self.condition) } == Condition::Frozen {
                 thread::sleep(Duration::from_millis(5));
             }
             // Held until the replies are written: a node that dies has acknowledged all it did before, and does nothing after.

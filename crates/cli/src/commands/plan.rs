@@ -73,7 +73,7 @@ pub fn plan(arguments: &RunArguments) -> Result<Plan, CommandFailure> {
     let mut plan = request
         .study(&variation, &mut |words| note(&format!("kvtrial: {words}")))
         .map_err(CommandFailure::of_request)?;
-    plan.faults = Faults::on(&plan, arguments.faults.clone(), arguments.timeout.unwrap_or(runner::USUAL_TIMEOUT))
+    plan.faults = Faults::on(&plan.cells, arguments.faults.clone(), arguments.timeout.unwrap_or(runner::USUAL_TIMEOUT))
         .map_err(CommandFailure::usage)?;
     Ok(plan)
 }

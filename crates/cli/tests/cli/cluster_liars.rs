@@ -34,7 +34,7 @@ fn taken_over(replica_has: Replica) -> Ran {
     let failing = std::thread::spawn(move || {
         // Some of its keys are looked for, loaded, and then asked for and put in turn.
         until("the run is in its middle", || nodes[0].answered() > 3000);
-        // Whoever asks after the death must hear of the new master, or it would go back to the old one, which acknowledges what it then
+        // A client that asks after the death must hear of the new master, or it would go back to the old one, which acknowledges what it then
         // loses; and the new one answers nobody before it has what it is to have.
         nodes[2].become_(Condition::Frozen);
         nodes[1..].iter().for_each(|node| node.say(&after));

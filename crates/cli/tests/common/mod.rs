@@ -84,6 +84,8 @@ impl Desk {
         command.args(words.split_whitespace()).current_dir(self.path()).env("TMPDIR", base).env("NO_COLOR", "1");
         // One self-test serves the tests of a build.
         command.env("XDG_CACHE_HOME", env!("CARGO_TARGET_TMPDIR"));
+        // Drawing them is most of what a small run takes; tests of pictures ask for them.
+        command.env("KVTRIAL_PLOTS", "never");
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         command
     }

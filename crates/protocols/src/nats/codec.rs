@@ -1,9 +1,13 @@
 //! JetStream's key/value store as requests and replies: a put is a message to the key's subject, a get asks for the last one there.
 
+mod replies;
+#[cfg(test)]
+mod tests;
+
 use super::bucket::{Bucket, MAX_KEY_BYTES, key_len, push_key};
 use super::json::{members, text};
 use super::protocol::{self, Headers, Heard, Message, PING, PONG, Said, read, sizes};
-use ground::base64;
+use replies::{NOT_UTF8, failure, is_deleted, present, purged, unpack, wrong};
 use std::sync::Arc;
 use store::wire::ascii::{parse_u64, push_u64};
 use store::wire::{Codec, Decoded, Expect, Head, Replies};
@@ -22,7 +26,6 @@ const WRONG_LAST_SEQUENCE: &[u8] = b"10071";
 const NO_MESSAGE: &[u8] = b"10037";
 
 const NOBODY_SERVES: &str = "503: no server serves the stream just now";
-const NOT_UTF8: &str = "a refusal that is no text";
 const NO_ACKNOWLEDGEMENT: Decoded<'static> = Decoded::Broken("an acknowledgement of the bucket's stream");
 const NO_ENTRY: Decoded<'static> = Decoded::Broken("an entry of the bucket's stream");
 
@@ -245,65 +248,6 @@ impl Nats {
     }
 }
 
-/// Replaces these bytes by the bytes that a string in base64 stands for; by none where there is no string. Returns false when the string is not
-/// base64.
-fn unpack(into: &mut Vec<u8>, coded: Option<&[u8]>) -> bool {
-    into.clear();
-    coded.is_none_or(|coded| text(coded).is_some_and(|coded| base64::read(into, coded)))
-}
-
-/// Returns the reply of a get whose message is there.
-fn present(kind: OperationKind, deleted: bool, value: &[u8], version: u64) -> Reply<'_> {
-    match (deleted, kind) {
-        (true, _) => Reply::Missing,
-        (false, OperationKind::Get) => Reply::Value(value),
-        (false, _) => Reply::Versioned { value, version },
-    }
-}
-
-/// Returns whether a message is the mark that another client's delete leaves.
-fn is_deleted(headers: Headers<'_>) -> bool {
-    matches!(headers.get(b"KV-Operation"), Some(b"DEL" | b"PURGE"))
-}
-
-/// Reads how many messages of a key were forgotten: `{"success":true,"purged":1}`.
-fn purged(payload: &[u8], consumed: usize) -> Decoded<'_> {
-    const NO_ANSWER: Decoded<'static> = Decoded::Broken("how many messages were purged");
-    let Some([error, success, count]) = members(payload, ["error", "success", "purged"]) else { return NO_ANSWER };
-    let reply = match (error, count.and_then(parse_u64)) {
-        (Some(error), _) => match failure(error) {
-            Some((_, failure)) => Reply::Failed(failure),
-            None => return NO_ANSWER,
-        },
-        (None, Some(count)) if success == Some(b"true") => {
-            if count == 0 {
-                Reply::Missing
-            } else {
-                Reply::Done
-            }
-        }
-        _ => return NO_ANSWER,
-    };
-    Decoded::Reply { reply, consumed }
-}
-
-/// Returns the number of an error of JetStream and the failure that it means. With a code from 500 on the server failed, and does not say how far it
-/// came.
-fn failure(error: &[u8]) -> Option<(&[u8], Failure<'_>)> {
-    let [code, number, words] = members(error, ["code", "err_code", "description"])?;
-    let words = std::str::from_utf8(text(words?)?).unwrap_or(NOT_UTF8);
-    let failed = code.is_some_and(|code| code.first() == Some(&b'5') || code == b"408");
-    let failure = if failed { Failure::Unknown(words) } else { Failure::Refused(words) };
-    Some((number.unwrap_or_default(), failure))
-}
-
-/// Returns what the server says of the connection. Only a missing right leaves the connection open.
-fn wrong(words: &[u8]) -> Reply<'_> {
-    let words = std::str::from_utf8(words).unwrap_or(NOT_UTF8);
-    let is_refusal = words.starts_with("Permissions Violation") || words.starts_with("Maximum Payload");
-    Reply::Failed(if is_refusal { Failure::Refused(words) } else { Failure::ConnectionLost(words) })
-}
-
 impl Codec for Nats {
     const REPLIES: Replies = Replies::ByTicket;
 
@@ -401,6 +345,3 @@ impl Codec for Nats {
         }
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -213,7 +213,7 @@ impl Sieve<'_> {
         match failure {
             Failure::Refused(words) if flight.redirections < MOST_REDIRECTIONS || Redirection::is_later(words) => {
                 if let Some(redirection) = Redirection::read(words) {
-                    flight.redirections += u8::from(redirection != Redirection::Later);
+                    flight.redirections += u8::from(!Redirection::is_later(words));
                     self.redirected.push((slot, redirection));
                     return;
                 }
@@ -242,7 +242,10 @@ impl ClusterSession {
                     self.asking.set(false);
                     sent
                 }),
-                Redirection::Later => {
+                Redirection::Later | Redirection::Down => {
+                    if redirection == Redirection::Down {
+                        self.ask_who_serves();
+                    }
                     self.later.push((Instant::now() + LATER, slot));
                     Ok(())
                 }
@@ -324,7 +327,7 @@ impl ClusterSession {
         census.ask(routed.route().endpoints().iter().chain(others.iter()));
     }
 
-    /// Asks while a master is lost, and follows the nodes that know the latest change. Every answer is heard out: a master that is back may answer
+    /// Asks while a master is lost, and follows a node that knows a later change than this session. Every answer is heard out: a master that is back may answer
     /// first, and be the last to know that another took over.
     #[cold]
     fn look_who_serves(&mut self, sink: &mut dyn Sink) {
@@ -334,7 +337,7 @@ impl ClusterSession {
         while let Some(Said { from, table }) = self.census.next() {
             let Some(table) = table else { continue };
             let known = self.routed.route().epoch();
-            if table.epoch() >= known {
+            if table.epoch() > known {
                 self.go_by(&table);
             }
             // Who answers is there; its connections are opened again as they are needed.

@@ -2,7 +2,8 @@
 
 use crate::error::RunError;
 use crate::observer::Observer;
-use crate::plan::{Plan, PlannedCell};
+use crate::plan::Plan;
+use crate::planned_cell::PlannedCell;
 use crate::run::Trials;
 use crate::trial::Position;
 use engine::Arrivals;

@@ -5,7 +5,8 @@ use super::halving::{self, Halved, Played, SettingTrials, halve};
 use super::lab::{Lab, Tested};
 use super::sample;
 use crate::error::RunError;
-use crate::plan::{PlannedCell, PlannedStore};
+use crate::plan::PlannedStore;
+use crate::planned_cell::PlannedCell;
 use crate::vary::{Axis, Variation, VaryError};
 use data::splitmix::Rng;
 use engine::Settings;
@@ -304,7 +305,7 @@ impl Tuner<'_, '_, '_> {
     /// Settings that no other beats in throughput, p99 and space together; void ones are never among them.
     fn pareto(&self) -> Vec<TunedSetting> {
         let fixed_time =
-            self.options.settings.duration.is_some() || crate::plan::seconds(self.options.params).is_some();
+            self.options.settings.duration.is_some() || crate::planned_cell::seconds(self.options.params).is_some();
         let all: Vec<TunedSetting> =
             self.cells.iter().filter_map(|cell| self.summary(cell)).filter(|it| !it.void).collect();
         let costs = |it: &TunedSetting| -> [f64; 3] {

@@ -1,15 +1,17 @@
 //! One connection: what it has to send, what it has received of a reply, who waits for replies, and how it recovers.
 
 mod recovery;
+mod state;
 
 use super::alarm::Alarm;
 use super::buffers::Buffers;
-use super::opening::Opening;
 use super::received::{End, SURPLUS, hand_over};
 use super::socket::{Interest, Poller, Read, Socket, left};
 use super::{Codec, Expect, Replies, talk, ticketed};
 use crate::believed::wire_bytes;
 use crate::{Endpoint, Operation, Sink, Slot, StoreError};
+use state::{Awaited, LinkState, Loss, Past, Trouble};
+pub(super) use state::{Flush, ReadOutcome};
 use std::collections::VecDeque;
 use std::io::{self, ErrorKind};
 use std::time::{Duration, Instant};
@@ -67,70 +69,13 @@ impl<F> Common<F> {
     }
 }
 
-/// The result of a flush.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Flush {
-    /// Nothing is left to send.
-    Sent,
-    /// The kernel takes no more for now.
-    Blocked,
-    /// The connection is down, or being opened; there is something to do at this time.
-    Down(Instant),
-}
-
-/// The result of a read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Received {
-    /// Nothing, or the connection is down.
-    Nothing,
-    /// Fewer bytes than there was room for: all there were.
-    Part,
-    /// As many bytes as there was room for: there may be more.
-    Filled,
-}
-
-/// The request that has waited longest, since it was first looked at.
-struct Awaited {
-    ticket: u32,
-    since: Instant,
-}
-
-enum Line {
-    Up(Socket),
-    Opening(Box<Opening>),
-    Down { retry_at: Instant },
-}
-
-/// Whether a connection was ever up.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Past {
-    Up,
-    Nothing,
-}
-
-/// What has been wrong with a connection since the last good reply.
-struct Trouble {
-    since: Instant,
-    backoff: Duration,
-}
-
-/// Why a connection is lost.
-enum Loss {
-    Lost(String),
-    /// It could not be opened; nothing was sent.
-    Unreached(String),
-    Protocol(&'static str),
-    /// A reply that takes at least this many bytes.
-    TooLarge(usize),
-}
-
 /// One connection.
 pub(super) struct Link<C> {
     number: u32,
     /// Which of the endpoints it is connected to, or was last.
     node: usize,
     codec: C,
-    line: Line,
+    line: LinkState,
     past: Past,
     /// Requests, of which the first `sent` bytes have left.
     out: Vec<u8>,
@@ -157,15 +102,15 @@ impl<C: Codec> Link<C> {
         if let Some(poller) = &common.poller {
             poller.add(&socket, number).map_err(|error| StoreError::open(&common.endpoints[node], error))?;
         }
-        Ok(Link { past: Past::Up, ..Link::with(number, node, slots, codec, Line::Up(socket)) })
+        Ok(Link { past: Past::Up, ..Link::with(number, node, slots, codec, LinkState::Up(socket)) })
     }
 
     /// Returns a connection that is opened when the first operation is submitted to it.
     pub fn later<F: Fn() -> C>(number: u32, node: usize, slots: u32, common: &Common<F>) -> Link<C> {
-        Link::with(number, node, slots, (common.make_codec)(), Line::Down { retry_at: Instant::now() })
+        Link::with(number, node, slots, (common.make_codec)(), LinkState::Down { retry_at: Instant::now() })
     }
 
-    fn with(number: u32, node: usize, slots: u32, codec: C, line: Line) -> Link<C> {
+    fn with(number: u32, node: usize, slots: u32, codec: C, line: LinkState) -> Link<C> {
         Link {
             number,
             node,
@@ -189,16 +134,18 @@ impl<C: Codec> Link<C> {
     /// Registers the connection with the poller that watches several.
     pub fn watch_with(&self, poller: &Poller) -> io::Result<()> {
         match &self.line {
-            Line::Up(socket) => poller.add(socket, self.number),
-            Line::Opening(opening) => opening.socket().map_or(Ok(()), |socket| poller.add_opening(socket, self.number)),
-            Line::Down { .. } => Ok(()),
+            LinkState::Up(socket) => poller.add(socket, self.number),
+            LinkState::Opening(opening) => {
+                opening.socket().map_or(Ok(()), |socket| poller.add_opening(socket, self.number))
+            }
+            LinkState::Down { .. } => Ok(()),
         }
     }
 
     /// Returns whether the connection is being opened.
     #[inline]
     pub fn is_opening(&self) -> bool {
-        matches!(self.line, Line::Opening(_))
+        matches!(self.line, LinkState::Opening(_))
     }
 
     /// Returns the number of replies outstanding.
@@ -235,7 +182,7 @@ impl<C: Codec> Link<C> {
     /// Sends what the kernel takes; errors are left to the flush, which meets them again.
     #[cold]
     fn send_early(&mut self, buffers: &mut Buffers) {
-        let Line::Up(socket) = &self.line else { return };
+        let LinkState::Up(socket) = &self.line else { return };
         if let Ok(sent) = socket.send(&self.out[self.sent..]) {
             self.sent += sent;
             if self.sent == self.out.len() {
@@ -254,12 +201,12 @@ impl<C: Codec> Link<C> {
         if self.out.is_empty() {
             return Ok(Flush::Sent);
         }
-        if !matches!(self.line, Line::Up(_))
+        if !matches!(self.line, LinkState::Up(_))
             && let Some(flush) = self.not_up(common, sink)?
         {
             return Ok(flush);
         }
-        let Line::Up(socket) = &self.line else { return Ok(Flush::Sent) };
+        let LinkState::Up(socket) = &self.line else { return Ok(Flush::Sent) };
         match socket.send(&self.out[self.sent..]) {
             Ok(sent) if self.sent + sent == self.out.len() => {
                 self.sent = 0;
@@ -279,7 +226,7 @@ impl<C: Codec> Link<C> {
             Err(error) => {
                 // What the server said before it hung up may still be there, and may say why.
                 self.read(Read::Now, common, sink);
-                if let Line::Up(_) = self.line {
+                if let LinkState::Up(_) = self.line {
                     self.lose(Loss::Lost(error.to_string()), common, sink);
                 }
                 Ok(Flush::Sent)
@@ -291,7 +238,7 @@ impl<C: Codec> Link<C> {
     fn watch<F>(&mut self, interest: Interest, common: &Common<F>) -> io::Result<()> {
         if self.watched != interest {
             self.watched = interest;
-            if let (Some(poller), Line::Up(socket)) = (&common.poller, &self.line) {
+            if let (Some(poller), LinkState::Up(socket)) = (&common.poller, &self.line) {
                 poller.change(socket, self.number, interest)?;
             }
         }
@@ -303,17 +250,17 @@ impl<C: Codec> Link<C> {
     pub fn drain<F: Fn() -> C>(&mut self, ended: bool, common: &mut Common<F>, sink: &mut dyn Sink) {
         loop {
             match self.read(Read::Now, common, sink) {
-                Received::Filled => {}
-                Received::Part if ended => {}
-                Received::Part | Received::Nothing => return,
+                ReadOutcome::Filled => {}
+                ReadOutcome::Part if ended => {}
+                ReadOutcome::Part | ReadOutcome::Nothing => return,
             }
         }
     }
 
     /// Takes the replies that are there, or waits for some.
     #[inline]
-    pub fn read<F: Fn() -> C>(&mut self, read: Read, common: &mut Common<F>, sink: &mut dyn Sink) -> Received {
-        let Line::Up(socket) = &self.line else { return Received::Nothing };
+    pub fn read<F: Fn() -> C>(&mut self, read: Read, common: &mut Common<F>, sink: &mut dyn Sink) -> ReadOutcome {
+        let LinkState::Up(socket) = &self.line else { return ReadOutcome::Nothing };
         let (received, room) = if self.partial.is_empty() {
             (socket.receive(&mut common.scratch, read), common.scratch.len())
         } else {
@@ -328,14 +275,14 @@ impl<C: Codec> Link<C> {
             Ok(received) => {
                 sink.arrived();
                 self.take(received, common, sink);
-                return if received == room { Received::Filled } else { Received::Part };
+                return if received == room { ReadOutcome::Filled } else { ReadOutcome::Part };
             }
             Err(error) => match error.kind() {
                 ErrorKind::WouldBlock | ErrorKind::TimedOut | ErrorKind::Interrupted => {}
                 _ => self.lose(Loss::Lost(error.to_string()), common, sink),
             },
         }
-        Received::Nothing
+        ReadOutcome::Nothing
     }
 
     /// Hands over the replies among the bytes received, and keeps the beginning of the next.
@@ -389,7 +336,7 @@ impl<C: Codec> Link<C> {
     fn send_answer<F: Fn() -> C>(&mut self, common: &mut Common<F>, sink: &mut dyn Sink) {
         if !self.out.is_empty() {
             self.out.append(&mut self.answer);
-        } else if let Line::Up(socket) = &self.line {
+        } else if let LinkState::Up(socket) = &self.line {
             let sent = socket.send(&self.answer);
             if !matches!(sent, Ok(sent) if sent == self.answer.len()) {
                 self.lose(Loss::Lost("the server does not take the answer to its question".into()), common, sink);
@@ -417,8 +364,8 @@ impl<C: Codec> Link<C> {
     /// Waits precisely for this connection alone. Returns whether to read.
     pub fn wait(&self, interest: Interest, until: Instant) -> io::Result<bool> {
         match &self.line {
-            Line::Up(socket) => socket.wait(interest, left(until)),
-            Line::Opening(_) | Line::Down { .. } => super::socket::sleep(left(until)).map(|()| false),
+            LinkState::Up(socket) => socket.wait(interest, left(until)),
+            LinkState::Opening(_) | LinkState::Down { .. } => super::socket::sleep(left(until)).map(|()| false),
         }
     }
 }

@@ -15,8 +15,10 @@ pub(super) enum Redirection {
         /// `host:port` of that master.
         address: String,
     },
-    /// The slot is being moved, or the cluster is not whole: the operation is sent again in a moment.
+    /// The slot is being moved: the operation is sent again in a moment.
     Later,
+    /// The node takes the cluster for broken: the operation is sent again in a moment, to the node that serves it then.
+    Down,
 }
 
 impl Redirection {
@@ -24,8 +26,10 @@ impl Redirection {
     pub fn read(words: &str) -> Option<Redirection> {
         let mut fields = words.split(' ');
         let kind = fields.next()?;
-        if Redirection::is_later(words) {
-            return Some(Redirection::Later);
+        match kind {
+            "TRYAGAIN" => return Some(Redirection::Later),
+            "CLUSTERDOWN" => return Some(Redirection::Down),
+            _ => {}
         }
         let (hash_slot, address) = (fields.next()?.parse().ok()?, fields.next()?.to_owned());
         match kind {
@@ -51,7 +55,7 @@ mod tests {
         assert_eq!(Redirection::read("MOVED 3999 127.0.0.1:6381"), Some(moved));
         assert_eq!(Redirection::read("ASK 3999 h:1"), Some(Redirection::Ask { address: "h:1".into() }));
         assert_eq!(Redirection::read("TRYAGAIN Multiple keys request"), Some(Redirection::Later));
-        assert_eq!(Redirection::read("CLUSTERDOWN The cluster is down"), Some(Redirection::Later));
+        assert_eq!(Redirection::read("CLUSTERDOWN The cluster is down"), Some(Redirection::Down));
         for answer in ["OOM command not allowed", "MOVED", "MOVED x h:1", "ASK 1", "", "ERR MOVED 1 h:1"] {
             assert_eq!(Redirection::read(answer), None, "{answer}");
         }

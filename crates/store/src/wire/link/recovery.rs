@@ -1,6 +1,6 @@
 //! Giving a connection up, and opening it again while nobody waits for it.
 
-use super::{Common, Flush, Line, Link, Loss, PATIENCE, Past, RETRY_FIRST, RETRY_LONGEST, RETRY_TIMEOUT, Trouble};
+use super::{Common, Flush, Link, LinkState, Loss, PATIENCE, Past, RETRY_FIRST, RETRY_LONGEST, RETRY_TIMEOUT, Trouble};
 use crate::believed;
 use crate::wire::Codec;
 use crate::wire::opening::{Advance, Opening};
@@ -23,7 +23,7 @@ impl<C: Codec> Link<C> {
         common: &mut Common<F>,
         sink: &mut dyn Sink,
     ) -> io::Result<Option<Flush>> {
-        if let Line::Down { retry_at } = self.line {
+        if let LinkState::Down { retry_at } = self.line {
             let now = Instant::now();
             if now < retry_at {
                 let given_up =
@@ -34,13 +34,13 @@ impl<C: Codec> Link<C> {
                 return Ok(Some(Flush::Sent));
             }
             self.open_again(0, String::new(), common, sink)?;
-        } else if matches!(&self.line, Line::Opening(opening) if opening.is_due()) {
+        } else if matches!(&self.line, LinkState::Opening(opening) if opening.is_due()) {
             self.proceed(common, sink)?;
         }
         Ok(match &self.line {
-            Line::Up(_) => None,
-            Line::Opening(opening) => Some(Flush::Down(opening.look_at())),
-            Line::Down { .. } => Some(Flush::Sent), // what was in flight has failed
+            LinkState::Up(_) => None,
+            LinkState::Opening(opening) => Some(Flush::Down(opening.look_at())),
+            LinkState::Down { .. } => Some(Flush::Sent), // what was in flight has failed
         })
     }
 
@@ -65,7 +65,7 @@ impl<C: Codec> Link<C> {
                     if let (Some(poller), Some(socket)) = (&common.poller, opening.socket()) {
                         poller.add_opening(socket, self.number)?;
                     }
-                    self.line = Line::Opening(Box::new(opening));
+                    self.line = LinkState::Opening(Box::new(opening));
                     return self.proceed(common, sink);
                 }
                 Err(words) => {
@@ -88,7 +88,7 @@ impl<C: Codec> Link<C> {
     /// Continues to open the connection, as far as that needs no waiting.
     #[cold]
     pub fn proceed<F: Fn() -> C>(&mut self, common: &mut Common<F>, sink: &mut dyn Sink) -> io::Result<()> {
-        let Line::Opening(opening) = &mut self.line else { return Ok(()) };
+        let LinkState::Opening(opening) = &mut self.line else { return Ok(()) };
         match opening.advance(&mut self.codec) {
             Ok(Advance::Open(socket)) => {
                 if let Some(poller) = &common.poller {
@@ -101,7 +101,7 @@ impl<C: Codec> Link<C> {
                 self.watched = Interest::Read;
                 common.reconnected += u64::from(self.past == Past::Up);
                 self.past = Past::Up;
-                self.line = Line::Up(socket);
+                self.line = LinkState::Up(socket);
             }
             Ok(Advance::Watch) => {
                 if let (Some(poller), Some(socket)) = (&common.poller, opening.socket()) {
@@ -113,7 +113,7 @@ impl<C: Codec> Link<C> {
                 let tried = opening.tried + 1;
                 let mut problem = String::new();
                 self.note(&mut problem, &words, common);
-                self.line = Line::Down { retry_at: Instant::now() };
+                self.line = LinkState::Down { retry_at: Instant::now() };
                 return self.open_again(tried, problem, common, sink);
             }
         }
@@ -129,14 +129,14 @@ impl<C: Codec> Link<C> {
         sink.arrived();
         // While the connection is not up, nothing has left.
         let (failure, loss) = match self.line {
-            Line::Up(_) => (Failure::Deadline, Loss::Lost(GIVEN_UP.into())),
+            LinkState::Up(_) => (Failure::Deadline, Loss::Lost(GIVEN_UP.into())),
             _ => (Failure::NotConnected(NOT_IN_TIME), Loss::Unreached(NOT_IN_TIME.into())),
         };
         sink.reply(slot, &Reply::Failed(failure));
         match self.line {
             // The next attempt stays when it is: operations with less time than is left until then would put it off for ever.
-            Line::Down { .. } => self.fail_unsent(Failure::NotConnected(NOT_IN_TIME), common, sink),
-            Line::Up(_) | Line::Opening(_) => self.lose(loss, common, sink),
+            LinkState::Down { .. } => self.fail_unsent(Failure::NotConnected(NOT_IN_TIME), common, sink),
+            LinkState::Up(_) | LinkState::Opening(_) => self.lose(loss, common, sink),
         }
         // Another node may answer: where there is none, this one is asked again.
         self.node = (self.node + 1) % common.endpoints.len();
@@ -146,7 +146,7 @@ impl<C: Codec> Link<C> {
     /// Waits until there is something to do about a connection that is not up, or until that time.
     pub fn wait_for_opening(&self, until: Instant) -> io::Result<()> {
         match &self.line {
-            Line::Opening(opening) => opening.wait(until),
+            LinkState::Opening(opening) => opening.wait(until),
             _ => crate::wire::socket::sleep(left(until)),
         }
     }
@@ -156,7 +156,7 @@ impl<C: Codec> Link<C> {
     pub(super) fn lose<F: Fn() -> C>(&mut self, loss: Loss, common: &mut Common<F>, sink: &mut dyn Sink) {
         let now = Instant::now();
         let trouble = self.trouble.get_or_insert(Trouble { since: now, backoff: Duration::ZERO });
-        self.line = Line::Down { retry_at: now + trouble.backoff };
+        self.line = LinkState::Down { retry_at: now + trouble.backoff };
         trouble.backoff = (trouble.backoff * 2).clamp(RETRY_FIRST, RETRY_LONGEST);
         self.codec = (common.make_codec)();
         self.sent = 0;

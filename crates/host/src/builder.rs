@@ -1,0 +1,85 @@
+//! The settings for starting nodes, and the reasons why they did not start.
+
+use crate::attempts::{Attempted, Attempts};
+use crate::lease::Lease;
+use crate::user::{User, is_root};
+use store::{Endpoint, ServerPlan, StoreError, StoreInfo};
+use study::Spec;
+
+/// The number of times that other ports are tried when somebody has taken ours.
+const PORT_TRIES: u32 = 5;
+
+/// The settings for starting nodes.
+pub struct Builder {
+    /// The store.
+    pub info: &'static StoreInfo,
+    /// The spec as the user named it.
+    pub spec: Spec,
+    /// The processors that the nodes may use; all when empty.
+    pub cpus: Vec<usize>,
+}
+
+/// The reason why nodes did not start.
+pub enum Failed {
+    /// Another program listens on one of the nodes' ports.
+    PortTaken(StoreError),
+    /// Any other reason.
+    Otherwise(StoreError),
+}
+
+impl Failed {
+    pub fn error(self) -> StoreError {
+        match self {
+            Failed::PortTaken(error) | Failed::Otherwise(error) => error,
+        }
+    }
+}
+
+impl From<StoreError> for Failed {
+    fn from(error: StoreError) -> Failed {
+        Failed::Otherwise(error)
+    }
+}
+
+/// Repeats the start, with other ports, when the ports were taken.
+pub fn retrying<T>(mut start: impl FnMut() -> Result<T, Failed>) -> Result<T, StoreError> {
+    let mut tries = 1;
+    loop {
+        match start() {
+            Err(Failed::PortTaken(_)) if tries < PORT_TRIES => tries += 1,
+            other => return other.map_err(Failed::error),
+        }
+    }
+}
+
+impl Builder {
+    /// Returns the user to switch to, who then owns the private directory.
+    pub(crate) fn user(&self, plan: &ServerPlan, lease: &Lease) -> Result<Option<User>, StoreError> {
+        let Some(name) = plan.user.filter(|_| is_root()) else { return Ok(None) };
+        let user = User::named(name).ok_or_else(|| self.not_found(format!("user '{name}'")))?;
+        lease.give_to(user).map_err(|source| StoreError::Io { path: lease.store().to_owned(), source })?;
+        match user.barred_by(lease.store()) {
+            None => Ok(Some(user)),
+            Some(directory) => Err(StoreError::open(
+                directory.display(),
+                format!(
+                    "user '{name}', who runs the server, may not pass through this directory; \
+                     name one that everybody may, such as /tmp, by --base or TMPDIR"
+                ),
+            )),
+        }
+    }
+
+    pub(crate) fn attempts(&self, endpoints: Vec<Endpoint>) -> Attempts {
+        let (info, spec) = (self.info, self.spec.clone());
+        Attempts::start(move || -> Attempted { layers::connect(info, &spec, &endpoints).map(Some) })
+    }
+
+    pub(crate) fn not_found(&self, what: String) -> StoreError {
+        StoreError::NotFound { store: self.info.name.into(), what, install: self.info.install.into() }
+    }
+
+    pub(crate) fn not_started(&self, problem: String) -> StoreError {
+        StoreError::not_started(self.info.name, problem)
+    }
+}
