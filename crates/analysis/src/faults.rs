@@ -3,7 +3,7 @@
 use crate::metric::quantity;
 use study::{Cell, FaultFigures, FaultRecord, SeriesPoint, TrialRecord};
 
-/// How long before and after a fault rate and tail are looked at.
+/// The seconds before and after a fault in which rate and tail are looked at.
 pub const LOOK_S: f64 = 10.0;
 /// The rate is back when it is this share of that before ...
 const BACK: f64 = 0.95;
@@ -26,7 +26,7 @@ pub(crate) fn longest_dark_s(trial: &TrialRecord) -> Option<f64> {
     trial.faults.iter().filter_map(|fault| fault.longest_dark_s).reduce(f64::max)
 }
 
-/// Share of the keys times the time they had no answers, from the first fault on.
+/// Returns the share of the keys times the seconds the keys had no answers, from the first fault on.
 pub(crate) fn dark_key_s(trial: &TrialRecord) -> Option<f64> {
     longest_dark_s(trial)?;
     let first_s = trial.faults.iter().filter_map(|fault| fault.at_s).reduce(f64::min)?;

@@ -6,7 +6,7 @@ use study::{AskedPercentiles, Cell, Latencies, MAX_BITS, Measure, Quantity, Tria
 
 /// Coverage asked of every interval.
 const LEVEL: f64 = 0.95;
-/// Where trials are compared, what a percentile counts as that was not reached: slower than any histogram holds.
+/// The figure of a percentile that was not reached, where trials are compared: slower than any histogram holds.
 pub(crate) const NOT_REACHED_NS: f64 = (1u64 << (MAX_BITS + 1)) as f64;
 /// Where trials are compared by ratios, what a share of none counts as: less than a short trial can show.
 const LEAST_SHARE: f64 = 1e-7;

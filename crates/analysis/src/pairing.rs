@@ -38,8 +38,8 @@ pub fn same_cells<'a>(a: &'a Study, b: &'a Study) -> Matched<'a> {
     Matched { pairs, only_a, only_b }
 }
 
-/// Every two cells of a study that may be ranked together, the better one second; void cells and baselines left out. Across
-/// classes and durability levels only when asked.
+/// Returns every two cells of a study that may be ranked together, the better one second; void cells and baselines are left out. Pairs
+/// cells across classes and durability levels only when asked.
 pub fn within(study: &Study, across: Across) -> Vec<(&Cell, &Cell)> {
     let mut pairs = Vec::new();
     for part in parts(study) {
@@ -57,25 +57,25 @@ pub fn within(study: &Study, across: Across) -> Vec<(&Cell, &Cell)> {
     pairs
 }
 
-/// A cell in words: its store, and the parameters that vary in its study, `redis clients=16`. Of many cells: [`CellNames`].
+/// Returns a cell in words: its store, and the parameters that vary in its study, `redis clients=16`. For many cells: [`CellNames`].
 pub fn cell_name(study: &Study, cell: &Cell) -> String {
     CellNames::of(study).of_cell(cell)
 }
 
-/// What tells the cells of a study apart, looked for once.
+/// The parameters and jobs that tell the cells of a study from each other, looked for once.
 pub struct CellNames {
     varied: Vec<String>,
     several_jobs: bool,
 }
 
 impl CellNames {
-    /// Of this study.
+    /// Makes the names for the cells of this study.
     pub fn of(study: &Study) -> CellNames {
         let several_jobs = study.cells.first().is_some_and(|first| study.cells.iter().any(|it| it.job != first.job));
         CellNames { varied: varied(study), several_jobs }
     }
 
-    /// The same as [`cell_name`].
+    /// Returns the same name as [`cell_name`].
     pub fn of_cell(&self, cell: &Cell) -> String {
         let label = label(cell, &self.varied);
         let job = if self.several_jobs { format!("{} on ", cell.job) } else { String::new() };
@@ -111,7 +111,7 @@ pub enum SelectError {
     },
 }
 
-/// The cells a selector names: a store's spec, then as many parameters as it takes to name one, all separated by commas:
+/// Returns the cells a selector names: a store's spec, then as many parameters as it takes to name one cell, all separated by commas:
 /// `redis`, `redis,durability=commit`, `redis,durability=commit,clients=16`.
 ///
 /// # Errors

@@ -18,8 +18,8 @@ pub struct Part<'a> {
     pub cells: Vec<&'a Cell>,
 }
 
-/// Whether a distributed store has each pair on several servers: one that has survives what another cannot, and pays for it with every
-/// write.
+/// The replication of a distributed store: whether it has each pair on several servers. A store that has survives what another cannot, and
+/// pays for that with every write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Replication {
     /// It has not: what is on a server that dies is gone with it.
@@ -29,7 +29,7 @@ pub enum Replication {
 }
 
 impl Replication {
-    /// Of a distributed store that kvtrial started.
+    /// Returns the replication of a distributed store that kvtrial started.
     pub fn of(cell: &Cell) -> Option<Replication> {
         let copies = cell.copies.filter(|_| cell.class == Class::Distributed)?;
         Some(if copies > 1 { Replication::Several } else { Replication::None })
@@ -55,7 +55,7 @@ pub struct Group<'a> {
     pub within_ties: Vec<(&'a Cell, &'a Cell)>,
 }
 
-/// Whether the answers of cells are exact.
+/// The precision of a cell: whether its answers are exact.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Precision {
     /// They are.
@@ -65,7 +65,7 @@ pub enum Precision {
 }
 
 impl Precision {
-    /// Of a cell, as its job says.
+    /// Returns the precision of a cell, as its job says.
     pub fn of(cell: &Cell) -> Precision {
         match cell.answer.facts.get("exact") {
             Some(exact) if exact == false => Precision::Estimate,
@@ -83,7 +83,7 @@ pub struct RankedCell<'a> {
     pub rank: Rank,
 }
 
-/// Where a cell stands.
+/// The place of a cell in its ranking.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rank {
     /// At this place alone, from 1: better than every cell behind it and worse than every cell before it.
@@ -101,7 +101,7 @@ pub enum Rank {
 }
 
 impl Rank {
-    /// `2`, `2=` where it is shared, or nothing where there is no place.
+    /// Returns `2`, `2=` where the place is shared, or nothing where there is no place.
     pub fn text(self) -> String {
         match self {
             Rank::At(place) => place.to_string(),
@@ -110,12 +110,12 @@ impl Rank {
         }
     }
 
-    /// Whether it has figures to be believed: its place in the list says something, if only by the median.
+    /// Returns whether the cell has figures to be believed: its place in the list says something, if only by the median.
     pub fn is_listed(self) -> bool {
         self != Rank::Unranked
     }
 
-    /// Whether nothing is shown to be better.
+    /// Returns whether nothing is shown to be better.
     pub fn leads(self) -> bool {
         matches!(self, Rank::At(1) | Rank::Tied(1) | Rank::Alone)
     }
@@ -157,8 +157,8 @@ pub fn common_parameters(study: &Study) -> Vec<String> {
     first.params.iter().filter(|(key, value)| shared(key, value)).map(|(key, value)| format!("{key}={value}")).collect()
 }
 
-/// Every part of a study with its groups. All pairs of cells that share a ranking anywhere in the study are judged together: the
-/// chance that equal ones among them are put in order is at most [`ALPHA`](crate::ALPHA), however many there are.
+/// Returns every part of a study with its groups. Judges all pairs of cells that share a ranking anywhere in the study together: the chance
+/// that equal ones among them are put in order is at most [`ALPHA`](crate::ALPHA), however many there are.
 pub fn ranking(study: &Study) -> Vec<(Part<'_>, Vec<Group<'_>>)> {
     let parts = parts(study);
     let mut listed: Vec<Vec<Listed<'_>>> = parts.iter().map(|part| listed(&part.cells, Kinds::Apart)).collect();
@@ -168,7 +168,7 @@ pub fn ranking(study: &Study) -> Vec<(Part<'_>, Vec<Group<'_>>)> {
     parts.into_iter().zip(ranked).collect()
 }
 
-/// The groups of these cells: baselines first, then by class and durability level, weakest promise first. Only these cells are judged
+/// Returns the groups of these cells: baselines first, then by class and durability level, weakest promise first. Judges only these cells
 /// together.
 pub fn groups<'a>(cells: &[&'a Cell]) -> Vec<Group<'a>> {
     let listed = listed(cells, Kinds::Apart);
@@ -176,7 +176,7 @@ pub fn groups<'a>(cells: &[&'a Cell]) -> Vec<Group<'a>> {
     listed.into_iter().map(|list| list.ranked(&order)).collect()
 }
 
-/// Which cells are listed together.
+/// The kinds of cells that are listed together.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kinds {
     /// Those of one class and durability level.
@@ -197,7 +197,7 @@ pub(crate) struct Listed<'a> {
     rest: Vec<&'a Cell>,
 }
 
-/// The lists of these cells.
+/// Returns the lists of these cells.
 pub(crate) fn listed<'a>(cells: &[&'a Cell], kinds: Kinds) -> Vec<Listed<'a>> {
     let key = |cell: &'a Cell| {
         let class = match kinds {

@@ -140,7 +140,7 @@ impl StudyDir {
         journalled.map_err(|source| DirectoryError::Write { path: self.path.join(JOURNAL), source })
     }
 
-    /// The study so far. Summaries of cells are as of the last [`StudyDir::save`].
+    /// Returns the study so far. Summaries of cells are as of the last [`StudyDir::save`].
     pub fn study(&self) -> &Study {
         &self.study
     }

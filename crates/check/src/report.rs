@@ -85,12 +85,12 @@ impl CheckReport {
         }
     }
 
-    /// The reasons of all failed cases, one entry a kind.
+    /// Returns the verdict: the reasons of all failed cases, one entry per kind.
     pub fn verdict(&self) -> Verdict {
         Verdict::of(self.failures().map(|(_, reason)| reason.clone()))
     }
 
-    /// The failed cases with their reasons.
+    /// Returns the failed cases with their reasons.
     pub fn failures(&self) -> impl Iterator<Item = (&str, &Reason)> {
         self.cases.iter().filter_map(|case| match &case.status {
             CaseStatus::Failed { reason } => Some((case.name.as_str(), reason)),
@@ -141,7 +141,7 @@ impl fmt::Display for CheckReport {
 }
 
 impl CheckReport {
-    /// The lines after the last case.
+    /// Writes the lines after the last case.
     pub fn summary(&self, f: &mut impl fmt::Write) -> fmt::Result {
         if !self.not_native.is_empty() {
             wrap(f, "", &format!("Not native here, so not checked: {}.", self.not_native.join(", ")))?;

@@ -62,8 +62,8 @@ pub fn shell_word(text: &str) -> String {
     }
 }
 
-/// Prints; a reader that went away (`| head`, a terminal that was closed) is no error, a full disk is one. Text from outside commands no
-/// terminal.
+/// Prints the text; a reader that went away (`| head`, a terminal that was closed) is no error, a full disk is one. Text from outside
+/// commands no terminal.
 pub fn print(text: &str) -> Result<(), CommandFailure> {
     written(&visible(text))
 }

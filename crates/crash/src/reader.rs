@@ -50,7 +50,7 @@ pub fn read(
     Ok(findings.done())
 }
 
-/// What an earlier crash has left of this set in a store of the user's, in words.
+/// Says in words what an earlier crash has left of this set in a store of the user's.
 ///
 /// # Errors
 /// It cannot be asked.

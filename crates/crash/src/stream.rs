@@ -49,7 +49,7 @@ impl Stream {
     }
 }
 
-/// What every key begins with.
+/// The bytes every key begins with.
 pub const PREFIX: &str = "kvtrial-crash:";
 
 /// Bytes of every key.

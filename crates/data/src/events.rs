@@ -48,7 +48,7 @@ impl OrderEvent {
     }
 }
 
-/// What is wrong with a line: the byte where it begins, and how.
+/// The fault in a line: the byte where the fault begins, and the problem.
 pub(crate) type LineFlaw = (usize, String);
 
 /// Events as text, cut into blocks of whole lines.

@@ -186,7 +186,7 @@ struct Member<'scope> {
     handle: ScopedJoinHandle<'scope, ()>,
 }
 
-/// Where the threads of a phase meet each other and its watcher.
+/// The place where the threads of a phase meet each other and their watcher.
 pub(crate) struct Meeting {
     line: StartingLine,
     live: Live,

@@ -15,12 +15,12 @@ const SHORTEST: Duration = Duration::from_millis(50);
 /// Most times kept of one thread.
 const MOST: usize = 1000;
 
-/// What no operation on one key is in.
+/// The part of an operation that is not on one key: none.
 pub(crate) const NO_PART: u16 = u16::MAX;
 
 const NEVER: Ticks = Ticks::MAX;
 
-/// What all threads of a phase know of the parts.
+/// The state of the parts, as all threads of a phase know it.
 pub(crate) struct Lights {
     parts: Vec<Light>,
     shares: Vec<f64>,
@@ -76,7 +76,7 @@ impl Lights {
         Lights { parts: shares.iter().map(light).collect(), shares, shortest: clock.ticks(SHORTEST) }
     }
 
-    /// An operation that was sent at `sent` was answered well just now; notes the time before that.
+    /// Notes that an operation that was sent at `sent` was answered well just now, and the time before that answer.
     #[inline]
     pub(crate) fn good(&self, part: u16, sent: Ticks, now: Ticks, gaps: &mut Vec<Gap>) {
         let Some(light) = self.parts.get(usize::from(part)) else { return };
@@ -112,14 +112,14 @@ impl Lights {
         }
     }
 
-    /// An operation that was sent at `sent` has failed.
+    /// Notes that an operation that was sent at `sent` has failed.
     #[cold]
     pub(crate) fn failed(&self, part: u16, sent: Ticks) {
         let Some(light) = self.parts.get(usize::from(part)) else { return };
         light.failing.fetch_min(sent.max(light.good.load(Ordering::Relaxed)), Ordering::Relaxed);
     }
 
-    /// What was noted, and what was still dark when the phase ended, in order of time.
+    /// Returns the dark times that were noted, and the ones that still lasted when the phase ended, in order of time.
     pub(crate) fn seen(&self, mut gaps: Vec<Gap>, clock: &Clock, begin: Ticks, stop: Ticks) -> Vec<Darkness> {
         for (part, light) in self.parts.iter().enumerate() {
             let from = light.failing.load(Ordering::Relaxed);

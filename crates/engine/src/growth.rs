@@ -33,7 +33,7 @@ struct Gap {
     records: u64,
 }
 
-/// What a time between two batches says.
+/// The meaning of a time between two batches.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Gaps {
     /// Closed loop: the client waited for a reply.
@@ -86,12 +86,12 @@ impl Growth {
         self.step > 0
     }
 
-    /// The clock is switched on.
+    /// Notes that the clock is switched on.
     pub(crate) fn begin(&mut self, now: Ticks) {
         (self.start, self.last) = (now, now);
     }
 
-    /// A batch of operations is done, and `records` records are stored by now.
+    /// Notes that a batch of operations is done, and that `records` records are stored by now.
     #[inline]
     pub(crate) fn batch(&mut self, now: Ticks, records: u64, histograms: &Histograms) {
         let gap = now.saturating_sub(self.last);
@@ -130,7 +130,7 @@ impl Growth {
         }
     }
 
-    /// What was seen, apart from this process's clock: times count from `begin`, when the phase began.
+    /// Returns what was seen, apart from this process's clock: times count from `begin`, when the phase began.
     pub(crate) fn seen(self, clock: &Clock, begin: Ticks) -> Grown {
         let after = |at: Ticks| clock.ns(at.saturating_sub(begin));
         let coarse = |counts: &[u32]| CoarseCounts(counts.iter().map(|count| u64::from(*count)).collect());

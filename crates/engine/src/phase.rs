@@ -35,7 +35,7 @@ pub(crate) fn shares(settings: &Settings, threading: Threading) -> Vec<Range<u32
         .collect()
 }
 
-/// What a thread did in a phase.
+/// The account of a thread's work in a phase.
 pub(crate) struct ThreadEnd {
     pub(crate) start: Ticks,
     pub(crate) stop: Ticks,

@@ -15,7 +15,7 @@ const SHARE: Duration = Duration::from_millis(10);
 pub(crate) struct Pulse(AtomicU64);
 
 impl Pulse {
-    /// The thread is in its loop: one more round.
+    /// Notes that the thread is in its loop: one more round.
     #[inline]
     pub(crate) fn beat(&self) {
         // Only this thread writes it: a load and a store do, no atomic addition is needed.

@@ -40,7 +40,7 @@ pub(crate) struct Arrival<'a> {
 }
 
 impl Arrival<'_> {
-    /// It has been sent.
+    /// Notes that the arrival has been sent.
     pub(crate) fn sent(self, now: Ticks) {
         let state = &mut *self.schedule.state();
         state.held -= 1;
@@ -60,7 +60,7 @@ impl Drop for Arrival<'_> {
     }
 }
 
-/// What a thread knows of the next arrival.
+/// The next arrival, as far as a thread knows.
 pub(crate) enum Next<'a> {
     /// It has not asked.
     Unknown,
@@ -185,7 +185,7 @@ impl Schedule {
         owed.saturating_sub(state.sent)
     }
 
-    /// What was offered, after the phase.
+    /// Returns what was offered, after the phase.
     pub(crate) fn offered(&self, ran_out: bool) -> Offered {
         let state = self.state();
         let duration = |ticks: Ticks| Duration::from_nanos(self.clock.ns(ticks));
@@ -197,7 +197,7 @@ impl Schedule {
         }
     }
 
-    /// From the start until one more than were sent would be due.
+    /// Returns the time from the start until one more arrival than were sent would be due.
     pub(crate) fn lasts(&self) -> Ticks {
         self.state().lasts(None)
     }

@@ -30,7 +30,7 @@ pub enum Timing {
 }
 
 impl Timing {
-    /// One operation in this many is timed.
+    /// Returns the number of operations of which one is timed.
     pub(crate) fn one_in(self) -> u32 {
         match self {
             Timing::Every => 1,

@@ -3,7 +3,7 @@
 use measure::Ticks;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
-/// What the threads hear.
+/// The word the threads hear.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Start {
     /// The phase began then.

@@ -101,7 +101,7 @@ impl Location {
     }
 }
 
-/// Whether a server of the user's is asked what it can do before it is used.
+/// The treatment of a server of the user's: whether the server is asked what it can do before it is used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Asking {
     /// The server is asked, on keys of kvtrial's own.

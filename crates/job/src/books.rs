@@ -20,7 +20,7 @@ pub struct Books<'a> {
     live: &'a Live,
 }
 
-/// What was known before a latency was noted.
+/// The figures that were known before a latency was noted.
 #[derive(Clone, Copy)]
 pub struct Before {
     longest_ns: u64,
@@ -57,7 +57,7 @@ impl<'a> Books<'a> {
         Before { longest_ns, extremes }
     }
 
-    /// The reply whose latency was noted last has failed: it has no latency.
+    /// Takes back the latency that was noted last: its reply has failed and has no latency.
     #[cold]
     pub fn take_back(&mut self, kind: OperationKind, ns: u64, before: Before) {
         self.series.take_back(before.longest_ns);

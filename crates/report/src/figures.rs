@@ -4,7 +4,7 @@ use analysis::{Metric, Unit};
 use study::Quantity;
 use words::{Batches, units};
 
-/// One value in its unit.
+/// Returns one value in its unit.
 pub(crate) fn value(value: f64, unit: Unit) -> String {
     match unit {
         Unit::Seconds => units::duration(value),
@@ -29,7 +29,7 @@ pub(crate) fn interval(quantity: &Quantity, unit: Unit) -> String {
     format!("{low} to {high}, {:.0} % interval, n = {}", quantity.level * 100.0, quantity.n)
 }
 
-/// What a metric is called in headings.
+/// Returns the name of a metric in headings.
 pub(crate) fn title(metric: Metric) -> &'static str {
     match metric {
         Metric::Makespan => "Time of the job",
@@ -50,7 +50,7 @@ pub(crate) fn title(metric: Metric) -> &'static str {
     }
 }
 
-/// What rates are called where operations may be batches.
+/// Returns the name of rates where operations may be batches.
 pub(crate) fn rate_title(batches: Option<Batches>) -> String {
     match batches {
         None => title(Metric::OpsPerS).into(),
@@ -60,7 +60,7 @@ pub(crate) fn rate_title(batches: Option<Batches>) -> String {
     }
 }
 
-/// What a metric is called in headings where operations may be batches.
+/// Returns the name of a metric in headings where operations may be batches.
 pub(crate) fn title_of(metric: Metric, batches: Option<Batches>) -> String {
     match (metric, batches) {
         (Metric::OpsPerS, _) => rate_title(batches),

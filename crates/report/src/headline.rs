@@ -15,7 +15,7 @@ pub(crate) struct Headline {
     pub more: Vec<String>,
 }
 
-/// The headline of a report on this many studies.
+/// Returns the headline of a report on this many studies.
 pub(crate) fn headline(study: &Study, studies: usize, grouped: &[Grouped<'_>]) -> Headline {
     // The finding of a search is what it looked for, not which of its cells came first.
     let mut sentences = match (&study.tune, study.rate_search.as_slice(), grouped) {

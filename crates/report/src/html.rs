@@ -17,7 +17,7 @@ use sha2::{Digest, Sha256};
 use std::borrow::Cow;
 
 impl Report<'_> {
-    /// The page: one file that needs nothing else and asks nothing of any network. Embeds the study as downloads when they are not
+    /// Returns the page: one file that needs nothing else and asks nothing of any network. Embeds the study as downloads when they are not
     /// too large.
     pub fn html(&self) -> String {
         let page = page(self).into_string();

@@ -61,7 +61,7 @@ impl Identities {
     }
 }
 
-/// What a cell is called: its store, and its study where there are several.
+/// Returns the name of a cell: its store, and its study where there are several.
 pub(crate) fn label(cell: &Cell) -> String {
     match study_label(cell) {
         Some(study) => format!("{} · {study}", cell.store),

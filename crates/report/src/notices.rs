@@ -5,7 +5,7 @@ use crate::view::Report;
 use std::collections::BTreeSet;
 use study::{Cell, CrashCase, Promise, Status, Study};
 
-/// How much it matters.
+/// The weight of a notice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Severity {
     Bad,

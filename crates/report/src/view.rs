@@ -40,7 +40,7 @@ pub(crate) struct Grouped<'a> {
     pub groups: Vec<Group<'a>>,
 }
 
-/// Where a cell stands: a row of the table of all cells.
+/// The standing of a cell: a row of the table of all cells.
 #[derive(Clone, Debug)]
 pub(crate) struct Standing {
     /// Position of the cell in the study.

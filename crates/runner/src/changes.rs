@@ -6,7 +6,7 @@ use layers::shard::Sharding;
 use store::Deployment;
 use study::{Spec, Target};
 
-/// What kvtrial does in a cell, to which node; `None`: nothing.
+/// Returns what kvtrial does in a cell, to which node; `None`: nothing.
 ///
 /// # Errors
 /// The store's nodes cannot be changed like that; what to use instead.
@@ -44,7 +44,7 @@ pub(crate) fn of_cell(cell: &PlannedCell) -> Result<Option<NodeChange>, String> 
     Ok(Some(NodeChange { act, ..change }))
 }
 
-/// Which stores take one more node.
+/// The stores that take one more node.
 pub(crate) const JOINABLE: &str = "one can join redis-cluster, etcd,nodes=3 or cassandra,nodes=3";
 
 fn killed(spec: &Spec, deployment: Option<&Deployment>, number: usize) -> Result<usize, String> {

@@ -51,7 +51,7 @@ pub enum RunError {
 }
 
 impl Refusal {
-    /// What it says of this store.
+    /// Returns the error this refusal is, with the name of this store.
     pub(crate) fn error(self, store: String) -> RunError {
         match self {
             Refusal::Store(words) | Refusal::Keys(words) => RunError::Store(StoreError::Session(words)),

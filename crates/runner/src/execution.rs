@@ -51,7 +51,7 @@ pub(crate) trait Hearing {
     }
 }
 
-/// What a worker is to do, and why.
+/// The wish about what a worker is to do, and its reason.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Wish {
     GoOn,
@@ -76,7 +76,7 @@ impl Wish {
     }
 }
 
-/// How a worker left.
+/// The way a worker left.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Departure {
     /// The worker did its task.

@@ -86,12 +86,12 @@ impl Faults {
         Ok(faults)
     }
 
-    /// As they were asked for.
+    /// Returns the faults as they were asked for.
     pub(crate) fn asked(&self) -> Vec<String> {
         self.asked.iter().map(ToString::to_string).collect()
     }
 
-    /// What an operation may take meanwhile, where there are any.
+    /// Returns the seconds an operation may take meanwhile, where there are any faults.
     pub(crate) fn timeout_s(&self) -> Option<f64> {
         (!self.asked.is_empty()).then_some(self.timeout.as_secs_f64())
     }
@@ -107,7 +107,7 @@ impl Faults {
         Ok(planned)
     }
 
-    /// What a worker does when connections are lost.
+    /// Returns what a worker does when connections are lost.
     pub(crate) fn outages(&self, cell: &PlannedCell) -> Outages {
         let is_changed = matches!(changes::of_cell(cell), Ok(Some(_)));
         match self.asked.is_empty() && !is_changed {
@@ -197,7 +197,7 @@ impl Faulting {
         Faulting { state: Mutex::new(State { happened, change, ..State::default() }), changed: Condvar::new() }
     }
 
-    /// A phase of this name begins.
+    /// Notes that a phase of this name begins.
     pub(crate) fn phase_begins(&self, name: &str) {
         if let Some(change) = &mut self.state().change
             && change.phase == name
@@ -212,13 +212,13 @@ impl Faulting {
         self.state().change.as_ref().is_some_and(|change| change.is_over)
     }
 
-    /// A timed phase began then. The first counts; its progress says it more exactly than its announcement.
+    /// Notes that a timed phase began at this time. The first one counts; its progress gives the time more exactly than its announcement.
     pub(crate) fn begin(&self, at: Instant) {
         self.state().begun = Some(at);
         self.changed.notify_all();
     }
 
-    /// The worker is gone: nothing more is done.
+    /// Notes that the worker is gone: nothing more is done.
     pub(crate) fn end(&self) {
         self.state().over = true;
         self.changed.notify_all();
@@ -344,7 +344,7 @@ impl Faulting {
         }
     }
 
-    /// What became of each, held against the series of the timed phases.
+    /// Returns what became of each fault, held against the series of the timed phases.
     pub(crate) fn records(&self, measured: &Measured) -> Vec<FaultRecord> {
         let (series, dark, timed_s) = (measured.series(), measured.dark(), measured.timed_s);
         let state = self.state();

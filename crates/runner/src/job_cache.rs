@@ -68,7 +68,7 @@ impl JobCache {
         Ok(job)
     }
 
-    /// What the jobs are, and what they read.
+    /// Returns what the jobs are, and what they read.
     pub(crate) fn source(&self) -> (&'static JobInfo, Option<&String>, u64) {
         (self.job, self.data.as_ref(), self.seed)
     }

@@ -33,7 +33,7 @@ impl Meter {
     }
 }
 
-/// What the phases of a trial came to.
+/// The results of the phases of a trial.
 #[derive(Default)]
 pub(crate) struct Measured {
     pub(crate) outcomes: Vec<(String, Outcome)>,
@@ -182,24 +182,24 @@ impl Measured {
         (sent > 0).then(|| sent as f64 / time.as_secs_f64())
     }
 
-    /// 99th percentile of response time in a part of the timed phases.
+    /// Returns the 99th percentile of response time in a part of the timed phases.
     pub(crate) fn p99_ns(&self, from_s: f64, to_s: f64) -> Option<u64> {
         let timelines = self.timed.iter().map(|&(at, begin)| (&self.outcomes[at].1.timeline, begin));
         let within = Duration::try_from_secs_f64(from_s).ok()?..Duration::try_from_secs_f64(to_s).ok()?;
         Timeline::p99_ns(timelines, within)
     }
 
-    /// Rate over time of the timed phases.
+    /// Returns the rate over time of the timed phases.
     pub(crate) fn series(&self) -> &[SeriesPoint] {
         &self.series
     }
 
-    /// When parts of the key space had no answers, in the timed phases.
+    /// Returns the times when parts of the key space had no answers, in the timed phases.
     pub(crate) fn dark(&self) -> &[DarkTime] {
         &self.dark
     }
 
-    /// What the timed phases did, to hold reading back against it.
+    /// Returns what the timed phases did, to hold reading back against it.
     pub(crate) fn work(&self) -> TimedWork {
         TimedWork {
             operations: self.counts.operations,

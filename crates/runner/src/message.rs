@@ -28,7 +28,7 @@ pub(crate) enum ToWorker {
     Changed,
 }
 
-/// What a worker is for: whatever opens a store is done in one.
+/// The task of a worker: whatever opens a store is done in one.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) enum Task {
     /// Carry out a trial.
@@ -130,7 +130,7 @@ pub(crate) enum CrashTurn {
     Read { crash_at_ns: u64 },
 }
 
-/// What a store has to do again and again while clients write.
+/// The work a store has to do again and again while clients write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Upkeep {
     /// To bring its log into its files.
@@ -139,7 +139,7 @@ pub(crate) enum Upkeep {
     Compaction,
 }
 
-/// What a worker is to do next.
+/// The order that says what a worker is to do next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Order {
     /// Go on.
@@ -171,7 +171,7 @@ pub(crate) struct Assignment {
     pub(crate) changed_by: ChangedBy,
 }
 
-/// Who changes the nodes of a store while a trial runs, where its job asks for it.
+/// The one who changes the nodes of a store while a trial runs, where its job asks for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum ChangedBy {
     /// Nobody, or the store's own layer.
@@ -180,7 +180,7 @@ pub(crate) enum ChangedBy {
     Kvtrial,
 }
 
-/// What is done about the keys of earlier or later trials in a store of the user's.
+/// The keys of earlier or later trials in a store of the user's, and what is done about them.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Keys {
     pub(crate) action: Action,
@@ -188,7 +188,7 @@ pub(crate) struct Keys {
     pub(crate) params: Vec<Params>,
 }
 
-/// What is done about them.
+/// The action on such keys.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Action {
     /// Every key must be absent: what is there may be the user's.
@@ -249,7 +249,7 @@ pub(crate) enum FromWorker {
     NotForked { problem: String },
 }
 
-/// What a store is, once it is open.
+/// The facts of a store, once it is open.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct OpenedStore {
     pub(crate) facts: Facts,
@@ -259,7 +259,7 @@ pub(crate) struct OpenedStore {
 }
 
 impl OpenedStore {
-    /// What is known of a store opened for this spec.
+    /// Returns what is known of a store opened for this spec.
     pub(crate) fn of(spec: &Spec, facts: Facts, capabilities: &Capabilities) -> OpenedStore {
         let source = match (&spec.target, capabilities.level, spec.durability) {
             (Target::Private | Target::Path(_), ..) => DurabilitySource::SetByKvtrial,
@@ -271,7 +271,7 @@ impl OpenedStore {
     }
 }
 
-/// What a worker does besides phases.
+/// The work a worker does besides phases.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Doing {
     /// Making what was written as safe as the store is to keep it.
@@ -285,7 +285,7 @@ pub(crate) enum Doing {
 }
 
 impl Doing {
-    /// As reasons name it.
+    /// Returns the name of the work, as reasons have it.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Doing::Flush => "flush",

@@ -24,7 +24,7 @@ pub(crate) struct Monitor<'a> {
     seen: Seen,
 }
 
-/// What was heard and seen of a trial.
+/// Everything that was heard and seen of a trial.
 #[derive(Default)]
 pub(crate) struct Seen {
     pub(crate) opened: Option<OpenedStore>,
@@ -50,7 +50,7 @@ pub(crate) struct Seen {
     pub(crate) died: Option<Reason>,
 }
 
-/// What was seen when all phases were over.
+/// The figures that were seen when all phases were over.
 #[derive(Default)]
 pub(crate) struct Looks {
     pub(crate) disk_bytes: Option<u64>,
@@ -70,7 +70,7 @@ impl<'a> Monitor<'a> {
         Monitor { place, installation, apart, supervisor, faulting, observer, meter: None, seen: Seen::default() }
     }
 
-    /// The worker is gone.
+    /// Notes that the worker is gone.
     pub(crate) fn leave(mut self, departure: Departure) -> Seen {
         let cut_off = [ReasonKind::ConnectionLost, ReasonKind::NotConnected];
         let outcomes = &self.seen.measured.outcomes;

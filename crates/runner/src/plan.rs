@@ -17,7 +17,7 @@ use std::time::Duration;
 use store::StoreInfo;
 use study::{Cell, DurabilitySource, HostFacts, Measure, SCHEMA, Sampled, Spec, Study, Target, TrialOrder, Varied};
 
-/// Who asked for a store.
+/// The one who asked for a store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Asked {
     /// The user, by its name.
@@ -134,7 +134,7 @@ impl Plan {
         }
     }
 
-    /// What a cell asks of a worker at these installation.
+    /// Returns what a cell asks of a worker at this installation.
     pub(crate) fn assignment(
         &self,
         planned: &PlannedCell,

@@ -13,7 +13,7 @@ const NEEDED_S: f64 = 0.25;
 /// A single read that took so large a part of the time of all timed work put that work off, however fast the others were.
 const WAIT_SHARE: f64 = 0.5;
 
-/// What the timed phases did.
+/// The work of the timed phases.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct TimedWork {
     pub(crate) operations: u64,

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 /// writing of the study together take less than the second in which a trial has to end after its deadline.
 const MARGIN: Duration = Duration::from_millis(300);
 
-/// When the last sign was given, and of what.
+/// The time of the last sign, and what the sign was of.
 pub(crate) struct Silence {
     deadline: Duration,
     /// For the store as a whole.
@@ -45,7 +45,7 @@ impl Silence {
         Silence { deadline, whole, at_operations, first: None, last: None }
     }
 
-    /// The same with another limit for the store as a whole, if that is shorter.
+    /// Returns the same limits with another one for the store as a whole, if that one is shorter.
     pub(crate) fn at_most(self, whole: Duration) -> Silence {
         Silence { whole: self.whole.min(whole), ..self }
     }
@@ -69,7 +69,7 @@ impl Silence {
         self.last = Some(Sign { at: now.checked_sub(silent).unwrap_or(now), of: activity });
     }
 
-    /// What is to be said of it, when it has lasted too long.
+    /// Says that the silence has lasted too long, and what of, when it has.
     pub(crate) fn too_long(&self, now: Instant) -> Option<String> {
         let Sign { at, of } = self.last.as_ref()?;
         let silent = now.saturating_duration_since(*at);

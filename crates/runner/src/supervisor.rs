@@ -50,7 +50,7 @@ impl<'a> Supervisor<'a> {
         }
     }
 
-    /// Nothing was reported for a moment.
+    /// Notes that nothing was reported for a moment.
     pub(crate) fn hear_nothing(&mut self) {
         if self.hang.is_none()
             && let Some(words) = self.silence.too_long(Instant::now())
@@ -82,7 +82,7 @@ impl<'a> Supervisor<'a> {
         }
     }
 
-    /// The worker is gone: what cut its task short, if it was something the worker itself does not know.
+    /// Notes that the worker is gone, and returns what cut its task short, if it was something the worker itself does not know.
     pub(crate) fn leave(&mut self) -> Option<Reason> {
         self.look_at_server();
         let reason = |kind, example| Reason { kind, count: 1, example };

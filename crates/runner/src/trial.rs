@@ -42,7 +42,7 @@ pub struct Position {
     pub round: u32,
 }
 
-/// Whether a store was opened before in this study. The first time, only the user can fix a failure to open it.
+/// A visit to a store: whether the store was opened before in this study. The first time, only the user can fix a failure to open it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Visit {
     First,

@@ -19,7 +19,7 @@ const COST: [ReasonKind; 5] = [
 const SHORTFALL_LIMIT: f64 = 0.01;
 const LATE_LIMIT: Duration = Duration::from_millis(1);
 
-/// What a trial is judged by.
+/// The evidence a trial is judged by.
 pub(crate) struct Evidence<'a> {
     pub(crate) outcomes: &'a [(String, Outcome)],
     /// The same phases, as they are recorded.

@@ -22,7 +22,7 @@ const LAG_LIMIT_NS: u64 = 1_000_000;
 /// Shorter trials say too little about loads, which the kernel counts in ticks of 10 ms.
 pub(crate) const NEEDED_S: f64 = 0.25;
 
-/// What the times of a trial are judged by.
+/// The circumstances the times of a trial are judged by.
 pub(crate) struct Circumstances<'a> {
     pub(crate) class: Class,
     pub(crate) settings: &'a Settings,

@@ -2,7 +2,7 @@
 
 use engine::Arrivals;
 
-/// The sentence, where units of several operations are due at a rate. How many a unit has is found out only then.
+/// Returns the sentence, where units of several operations are due at a rate. Finds out only then how many a unit has.
 pub(crate) fn sentence(arrivals: Arrivals, unit_operations: impl FnOnce() -> Option<u64>) -> Option<String> {
     let units_per_s = match arrivals {
         Arrivals::Closed => return None,

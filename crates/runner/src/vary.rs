@@ -185,7 +185,7 @@ fn turn_engine(settings: &mut Settings, key: &str, value: &str) -> Result<(), Va
     Ok(())
 }
 
-/// What a study varies: the axes, and which of all combinations it has.
+/// The variation of a study: the axes, and the choice among all combinations.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Variation {
     /// The keys.
@@ -197,12 +197,12 @@ pub struct Variation {
 }
 
 impl Variation {
-    /// Nothing is varied: one combination.
+    /// Varies nothing: one combination.
     pub fn none() -> Variation {
         Variation { combinations: vec![Vec::new()], ..Variation::default() }
     }
 
-    /// Every combination of the values, the last key fastest; or `sample` of them, drawn by the seed and in that order.
+    /// Makes every combination of the values, the last key fastest; or `sample` of them, drawn by the seed and in that order.
     ///
     /// # Errors
     /// More combinations than a study may have.
@@ -241,7 +241,7 @@ impl Variation {
         Ok(Variation { axes, combinations, sampled })
     }
 
-    /// The cells of every store over all combinations. A store has one cell for each combination of the keys it takes: what it
+    /// Returns the cells of every store over all combinations. A store has one cell for each combination of the keys it takes: a key it
     /// does not take does not multiply its trials. Baselines take the job's and the engine's keys.
     ///
     /// # Errors
@@ -275,7 +275,7 @@ impl Variation {
         }
     }
 
-    /// One combination on one store.
+    /// Returns the cell of one combination on one store.
     ///
     /// # Errors
     /// A value of the engine out of range.
@@ -305,7 +305,7 @@ impl Variation {
         Ok(PlannedCell { info: store.info, spec, baseline: store.baseline, params, settings, varied, change: None })
     }
 
-    /// The keys as the study states them, with the stores that do not take them.
+    /// Returns the keys as the study states them, with the stores that do not take them.
     pub fn varied(&self, stores: &[PlannedStore]) -> Vec<Varied> {
         let not_taken = |axis: &Axis| match axis.owner {
             Owner::Store => {

@@ -13,7 +13,7 @@ use std::sync::{Arc, PoisonError};
 use store::OperationKind;
 use study::ReasonKind;
 
-/// What the functions scripts call know.
+/// The things known to the functions scripts call.
 pub(crate) struct ScriptHost {
     pub(crate) surroundings: Surroundings,
     pub(crate) standing: Option<Arc<TrialState>>,

@@ -19,7 +19,7 @@ pub(crate) enum Clash {
     },
 }
 
-/// How a script counts.
+/// The way a script counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Counting {
     /// By counters of the store, if at all.
@@ -29,7 +29,7 @@ pub(crate) enum Counting {
 }
 
 impl Clash {
-    /// Said of a client that uses this key.
+    /// Says what the clash is, of a client that uses this key.
     pub(crate) fn explain(&self, key: &[u8], slot: Slot, counting: Counting) -> String {
         let key = job::printable(key);
         match self {

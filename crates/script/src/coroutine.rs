@@ -15,7 +15,7 @@ pub(crate) struct Coroutine {
     given: c_int,
 }
 
-/// What came of a resumption.
+/// The outcome of a resumption.
 pub(crate) enum Resumed {
     /// It asks for something; see the values.
     Asks,

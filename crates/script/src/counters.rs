@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::RangeInclusive;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// Key and field as one string of bytes: the length of the key goes before, as either may hold any byte.
+/// Writes key and field as one string of bytes: the length of the key goes before, as either may hold any byte.
 pub(crate) fn name<'b>(key: &[u8], field: &[u8], buffer: &'b mut Vec<u8>) -> &'b [u8] {
     buffer.clear();
     buffer.extend_from_slice(&(key.len() as u32).to_le_bytes());
@@ -37,7 +37,7 @@ pub(crate) struct Counters {
     range: RangeInclusive<i64>,
 }
 
-/// What was found of a counter at the end.
+/// The figures found of a counter at the end.
 pub(crate) struct LastCount {
     /// The sum of what was acknowledged.
     pub(crate) sum: i64,
@@ -104,7 +104,7 @@ impl Counters {
         record.fields.iter().filter_map(|field| self.counts.find(name(key, field, &mut buffer))).collect()
     }
 
-    /// A delete of a counter, or of a record, is about to be sent.
+    /// Notes that a delete of a counter, or of a record, is about to be sent.
     pub(crate) fn deletes(&self, key: &[u8]) {
         let mut records = self.records();
         let record = records.entry(key.into()).or_default();
@@ -112,7 +112,7 @@ impl Counters {
         self.of_record(key, record).iter().for_each(|count| count.deletes());
     }
 
-    /// It was acknowledged.
+    /// Notes that the delete was acknowledged.
     pub(crate) fn deleted(&self, key: &[u8]) {
         let mut records = self.records();
         let Some(record) = records.get_mut(key) else { return };
@@ -120,7 +120,7 @@ impl Counters {
         self.of_record(key, record).iter().for_each(|count| count.deleted());
     }
 
-    /// Nobody knows whether, or when, it was deleted.
+    /// Notes that nobody knows whether, or when, the counter was deleted.
     #[cold]
     pub(crate) fn doubt(&self, key: &[u8]) {
         let records = self.records();
@@ -167,13 +167,13 @@ impl<'a> ThreadCounters<'a> {
         self.find(key, field).is_some()
     }
 
-    /// It is counted for the first time: see [`Counters::meets`].
+    /// Notes that the counter is counted for the first time: see [`Counters::meets`].
     #[cold]
     pub(crate) fn meets(&mut self, key: &[u8], field: &[u8], crossed: bool) {
         self.all.meets(key, field, crossed);
     }
 
-    /// An increment is about to be sent; what is known so far.
+    /// Notes that an increment is about to be sent; returns what is known so far.
     pub(crate) fn starts(&mut self, key: &[u8], field: &[u8], step: i64) -> Result<CountSince, Clash> {
         let all = self.all;
         let count = self.met.make(&all.counts, name(key, field, &mut self.name));
@@ -187,14 +187,15 @@ impl<'a> ThreadCounters<'a> {
         }
     }
 
-    /// It was answered with this number, having been sent when this was known of it; what it must have been, if that is something else.
+    /// Notes that an increment was answered with this number, having been sent when `since` was known of the counter; returns what the
+    /// number must have been, if that is something else.
     pub(crate) fn ends(&mut self, key: &[u8], field: &[u8], step: i64, since: CountSince, seen: i64) -> Option<String> {
         let count = self.find(key, field)?;
         count.ends(step);
         count.judge(since.with(step), seen)
     }
 
-    /// What is known of a counter that is about to be read.
+    /// Returns what is known of a counter that is about to be read.
     pub(crate) fn asks(&mut self, key: &[u8], field: &[u8]) -> CountSince {
         self.find(key, field).map_or(CountSince::default(), Count::since)
     }
@@ -204,8 +205,8 @@ impl<'a> ThreadCounters<'a> {
         self.asks(key, field).sum()
     }
 
-    /// What a counter that was read must have been, if that is something else; `None` was read where there is none. It was asked for when
-    /// this was known of it.
+    /// Returns what a counter that was read must have been, if that is something else; `None` was read where there is none. The counter was
+    /// asked for when `since` was known of it.
     pub(crate) fn look(&mut self, key: &[u8], field: &[u8], since: CountSince, seen: Option<i64>) -> Option<String> {
         match (self.find(key, field), seen) {
             (None, None) => None,

@@ -36,7 +36,7 @@ struct Flying {
     way: Way,
 }
 
-/// How a write comes to its state.
+/// The way a write comes to its state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Way {
     /// Whatever was there.
@@ -45,7 +45,7 @@ pub(crate) enum Way {
     Appends,
 }
 
-/// What is wrong with a compare-and-set that was acknowledged.
+/// The fault in a compare-and-set that was acknowledged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Swapped {
     /// Nothing is.
@@ -63,7 +63,7 @@ impl Crowd {
         Crowd { moment: 0, states, flying: Vec::new(), settled: 0, left: vec![state] }
     }
 
-    /// A write is sent. False: what is there then depends on an order nobody knows.
+    /// Notes that a write is sent. False: what is there then depends on an order nobody knows.
     pub(crate) fn sends(&mut self, by: Claim, state: u64, way: Way) -> bool {
         let ordered = match way {
             Way::Appends => self.flying.is_empty() && self.left.len() <= 1,
@@ -80,7 +80,7 @@ impl Crowd {
         Some(self.flying.swap_remove(at))
     }
 
-    /// The client's write was acknowledged, which leaves this.
+    /// Notes that the client's write was acknowledged, which leaves this state.
     pub(crate) fn acknowledges(&mut self, by: Claim, state: u64) {
         let Some(flying) = self.lands(by) else { return };
         if flying.state != state {
@@ -94,7 +94,7 @@ impl Crowd {
         self.left.push(state);
     }
 
-    /// The client's write did not take place, or nobody knows.
+    /// Notes that the client's write did not take place, or that nobody knows.
     pub(crate) fn withdraws(&mut self, by: Claim) {
         let Some(flying) = self.lands(by) else { return };
         if let Some(made) = self.states.get_mut(&flying.state) {
@@ -102,7 +102,7 @@ impl Crowd {
         }
     }
 
-    /// Since when what was made is not surely replaced.
+    /// Returns the moment since when what was made is not surely replaced.
     pub(crate) fn settled(&self) -> u64 {
         self.settled
     }

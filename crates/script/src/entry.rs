@@ -15,7 +15,7 @@ use store::Slot;
 /// The fingerprint of a value; `None`: there is none.
 pub(crate) type Fingerprinted = Option<u64>;
 
-/// Who does something, and in which phase.
+/// A client that does something, and the phase in which it does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Claim {
     pub(crate) slot: Slot,
@@ -23,7 +23,7 @@ pub(crate) struct Claim {
 }
 
 impl Claim {
-    /// As one number, never 0.
+    /// Returns the claim as one number, never 0.
     pub(crate) fn code(self) -> u64 {
         (u64::from(self.phase) + 1) << 32 | u64::from(self.slot)
     }
@@ -51,7 +51,7 @@ impl Claim {
     }
 }
 
-/// When a reader asked.
+/// The time when a reader asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Since {
     /// When the key had been written so often; of a key with several writers: when it was [settled](Crowd::settled) so.
@@ -60,7 +60,7 @@ pub(crate) enum Since {
     Moment(u64),
 }
 
-/// How right a value that was read is.
+/// The judgement of how right a value that was read is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Plausibility {
     /// It may be so.
@@ -99,7 +99,7 @@ fn code(state: Fingerprinted) -> u64 {
     state.map_or(NOTHING, |print| if print <= IDLE { print + 2 } else { print })
 }
 
-/// What is known of a key.
+/// The state of a key, as far as it is known.
 pub(crate) struct KeyState {
     key: Box<[u8]>,
     /// What it is used for.
@@ -123,7 +123,7 @@ pub(crate) struct KeyState {
     kept: Mutex<Kept>,
 }
 
-/// What is kept of a key only where it is needed.
+/// The facts that are kept of a key only where they are needed.
 #[derive(Default)]
 pub(crate) struct Kept {
     /// The value itself, where values are kept.
@@ -170,12 +170,12 @@ impl KeyState {
         by.take(&self.writer, sharing)
     }
 
-    /// What has no fixed size.
+    /// Locks and returns the part that has no fixed size.
     pub(crate) fn kept(&self) -> MutexGuard<'_, Kept> {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A write is sent.
+    /// Notes that a write is sent.
     pub(crate) fn starts(&self, by: Claim, state: Fingerprinted, way: Way, sharing: Sharing) {
         if sharing == Sharing::OneWriter {
             self.flying.store(code(state), Ordering::SeqCst);
@@ -188,7 +188,7 @@ impl KeyState {
         }
     }
 
-    /// It was acknowledged; whether there was a value before.
+    /// Notes that the write was acknowledged; returns whether there was a value before.
     pub(crate) fn ends(&self, by: Claim, state: Fingerprinted, bytes: usize, moment: u64, sharing: Sharing) -> bool {
         if sharing == Sharing::OneWriter {
             self.doubtful.store(false, Ordering::Relaxed);
@@ -250,7 +250,7 @@ impl KeyState {
         }
     }
 
-    /// What a reader who asks now must hold an answer against: see [`Since::Version`].
+    /// Returns what a reader who asks now must hold an answer against: see [`Since::Version`].
     pub(crate) fn version(&self, sharing: Sharing) -> u64 {
         match sharing {
             Sharing::OneWriter => self.turns.load(Ordering::Acquire) / 2,
@@ -258,7 +258,7 @@ impl KeyState {
         }
     }
 
-    /// Nobody knows whether it took place.
+    /// Notes that nobody knows whether the write took place.
     pub(crate) fn doubt(&self, by: Claim, sharing: Sharing) {
         self.doubtful.store(true, Ordering::Release);
         self.withdraw(by, sharing);
@@ -269,12 +269,12 @@ impl KeyState {
         self.doubtful.load(Ordering::Acquire)
     }
 
-    /// A write was acknowledged that leaves what was in doubt as it is.
+    /// Notes that a write was acknowledged that leaves what was in doubt as it is.
     pub(crate) fn stay_in_doubt(&self) {
         self.doubtful.store(true, Ordering::Release);
     }
 
-    /// A write failed, and may take effect at any time.
+    /// Notes that a write failed, and may take effect at any time.
     #[cold]
     pub(crate) fn may_come_late(&self, state: Fingerprinted) {
         let late = &mut self.kept().late;
@@ -289,7 +289,7 @@ impl KeyState {
         self.has_late.load(Ordering::Acquire) && self.kept().late.contains(&state)
     }
 
-    /// It did not take place.
+    /// Notes that the write did not take place.
     pub(crate) fn withdraw(&self, by: Claim, sharing: Sharing) {
         self.flying.store(IDLE, Ordering::Release);
         if sharing == Sharing::Shared

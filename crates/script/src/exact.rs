@@ -13,7 +13,7 @@ pub(crate) const GAPS: f64 = 9_007_199_254_740_992.0;
 const KIND: &CStr = c"kvtrial whole number";
 const ALL: &CStr = c"kvtrial whole numbers";
 
-/// `digits(value)`, for `library.lua`.
+/// Installs `digits(value)`, for `library.lua`.
 pub(crate) fn install(lua: &Lua, host: &Table) -> mlua::Result<()> {
     // SAFETY: it takes what it is given from Lua's stack and leaves its result there, as Lua's own functions do.
     host.set("digits", unsafe { lua.create_c_function(give_digits)? })

@@ -29,7 +29,7 @@ impl Fates {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A write failed that would have left this.
+    /// Notes that a write failed that would have left this value.
     #[cold]
     pub(crate) fn fails(&self, key: &[u8], value: Fingerprinted) {
         let mut known = self.known();
@@ -37,7 +37,7 @@ impl Fates {
         known.values.entry(key.into()).or_default().push(value);
     }
 
-    /// An increment of this counter failed.
+    /// Notes that an increment of this counter failed.
     #[cold]
     pub(crate) fn fails_to_add(&self, counter: &[u8], step: i64) {
         let mut known = self.known();
@@ -51,12 +51,12 @@ impl Fates {
         self.known().lost.insert(name.into());
     }
 
-    /// Everything is read again: what counts is what is found then.
+    /// Notes that everything is read again: what counts is what is found then.
     pub(crate) fn forget_found(&self) {
         self.known().present.clear();
     }
 
-    /// A key holds this at the end.
+    /// Notes that a key holds this value at the end.
     pub(crate) fn found(&self, key: &[u8], value: Fingerprinted) {
         let mut known = self.known();
         if known.values.get(key).is_some_and(|failed| failed.contains(&value)) {
@@ -64,7 +64,7 @@ impl Fates {
         }
     }
 
-    /// A counter is this much above what was acknowledged at the end.
+    /// Notes that a counter is this much above what was acknowledged at the end.
     pub(crate) fn found_more(&self, counter: &[u8], mut more: i64) {
         let mut known = self.known();
         let mut present = 0;
@@ -79,7 +79,7 @@ impl Fates {
         }
     }
 
-    /// What became of all of them.
+    /// Says what became of all writes.
     pub(crate) fn account(&self) -> WriteAccount {
         let known = self.known();
         let present: u64 = known.present.values().sum();

@@ -17,7 +17,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 use store::{Keeps, RowBuffer, Rows};
 
-/// Who may write a key.
+/// The sharing of a key: who may write it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Sharing {
     /// One client in each phase: every read of it is known to the byte.
@@ -26,7 +26,7 @@ pub(crate) enum Sharing {
     Shared,
 }
 
-/// What is kept of values.
+/// The memory of values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ValueMemory {
     /// A fingerprint.
@@ -35,7 +35,7 @@ pub(crate) enum ValueMemory {
     Values,
 }
 
-/// Whether scans are compared with the keys that are there.
+/// The treatment of scans: whether they are compared with the keys that are there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Scans {
     /// The script scans.
@@ -62,7 +62,7 @@ impl WriteLedger {
         WriteLedger { keys: SharedMap::default(), sharing, memory, keeps, order, moment: AtomicU64::new(0) }
     }
 
-    /// A read of many keys begins: what is replaced from now on it may still see.
+    /// Returns the moment at which a read of many keys begins: what is replaced from now on the read may still see.
     pub(crate) fn moment(&self) -> u64 {
         self.moment.fetch_add(1, Ordering::SeqCst) + 1
     }
@@ -138,7 +138,7 @@ impl<'a> ThreadLedger<'a> {
         self.met.find(&self.all.keys, key)
     }
 
-    /// A read of many keys begins.
+    /// Returns the moment at which a read of many keys begins.
     pub(crate) fn moment(&self) -> u64 {
         self.all.moment()
     }
@@ -148,17 +148,17 @@ impl<'a> ThreadLedger<'a> {
         self.all.stands_in()
     }
 
-    /// What the key is used for so far.
+    /// Returns what the key is used for so far.
     pub(crate) fn kind(&mut self, key: &[u8]) -> Option<KeyKind> {
         self.find(key).and_then(|entry| entry.kind.get())
     }
 
-    /// Whether it may be read as this; a key that nobody wrote may.
+    /// Checks that the key may be read as this kind; a key that nobody wrote may.
     pub(crate) fn reads(&mut self, key: &[u8], kind: KeyKind) -> Result<(), Clash> {
         self.kind(key).filter(|known| *known != kind).map_or(Ok(()), |other| Err(Clash::OtherKind(other)))
     }
 
-    /// The key is used for this from now on; whether it is being deleted.
+    /// Notes that the key is used for this kind from now on; returns whether the key is being deleted.
     pub(crate) fn claims(&mut self, key: &[u8], kind: KeyKind) -> Result<bool, Clash> {
         let sharing = self.all.sharing;
         let entry = self.entry(key);
@@ -166,7 +166,7 @@ impl<'a> ThreadLedger<'a> {
         Ok(entry.is_unsure(sharing))
     }
 
-    /// A write is about to be sent; `None` deletes.
+    /// Notes that a write is about to be sent; `None` deletes.
     pub(crate) fn writes(&mut self, by: Claim, key: &[u8], value: Option<&[u8]>) -> Result<(), Clash> {
         let (print, sharing) = (value.map(fingerprint), self.all.sharing);
         let entry = self.entry(key);
@@ -195,7 +195,7 @@ impl<'a> ThreadLedger<'a> {
         Some(fingerprint(&whole))
     }
 
-    /// A write was acknowledged.
+    /// Notes that a write was acknowledged.
     pub(crate) fn wrote(&mut self, by: Claim, key: &[u8], value: Option<&[u8]>) {
         let all = self.all;
         let entry = self.entry(key);
@@ -217,7 +217,7 @@ impl<'a> ThreadLedger<'a> {
         }
     }
 
-    /// An append was acknowledged.
+    /// Notes that an append was acknowledged.
     pub(crate) fn appended(&mut self, by: Claim, key: &[u8], bytes: &[u8]) {
         let all = self.all;
         let entry = self.entry(key);
@@ -237,24 +237,24 @@ impl<'a> ThreadLedger<'a> {
         }
     }
 
-    /// Nobody knows whether the write took place.
+    /// Notes that nobody knows whether the write took place.
     pub(crate) fn unsure(&mut self, by: Claim, key: &[u8]) {
         let sharing = self.all.sharing;
         self.entry(key).doubt(by, sharing);
     }
 
-    /// A write failed: it may take effect at any time, also after later ones.
+    /// Notes that a write failed: it may take effect at any time, also after later ones.
     pub(crate) fn may_come_late(&mut self, key: &[u8], value: Fingerprinted) {
         self.entry(key).may_come_late(value);
     }
 
-    /// A conditional write did not take place.
+    /// Notes that a conditional write did not take place.
     pub(crate) fn refused(&mut self, by: Claim, key: &[u8]) {
         let sharing = self.all.sharing;
         self.entry(key).withdraw(by, sharing);
     }
 
-    /// A delete found nothing to delete.
+    /// Notes that a delete found nothing to delete.
     pub(crate) fn missed(&mut self, by: Claim, key: &[u8]) {
         match self.all.sharing {
             Sharing::OneWriter => self.wrote(by, key, None),
@@ -272,7 +272,7 @@ impl<'a> ThreadLedger<'a> {
         }
     }
 
-    /// What is known of a value before it is asked for.
+    /// Returns what is known of a value before it is asked for.
     pub(crate) fn asks(&mut self, key: &[u8]) -> Result<Since, Clash> {
         let sharing = self.all.sharing;
         let Some(entry) = self.find(key) else { return Ok(Since::Version(0)) };
@@ -322,14 +322,14 @@ impl<'a> ThreadLedger<'a> {
         None
     }
 
-    /// What was last written there, where values are kept.
+    /// Gives what was last written there, where values are kept.
     pub(crate) fn value(&mut self, key: &[u8], out: &mut Vec<u8>) -> bool {
         out.clear();
         let Some(entry) = self.find(key) else { return false };
         entry.kept().value.as_ref().inspect(|value| out.extend_from_slice(value)).is_some()
     }
 
-    /// What a scan would give, where values are kept.
+    /// Gives what a scan would give, where values are kept.
     pub(crate) fn scan(&mut self, start: &[u8], limit: usize, rows: &mut RowBuffer) {
         let Some(order) = &self.all.order else { return };
         let order = order.lock().unwrap_or_else(PoisonError::into_inner);
@@ -342,7 +342,7 @@ impl<'a> ThreadLedger<'a> {
     }
 }
 
-/// Which keys.
+/// The choice of keys.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Which {
     /// All that were ever written.

@@ -166,6 +166,8 @@ pub(crate) fn quote(bytes: &[u8], out: &mut Vec<u8>) -> Result<(), String> {
     serde_json::to_writer(out, text).map_err(|error| error.to_string())
 }
 
+/// Returns the string at this place.
+///
 /// # Safety
 /// There is a string at this place.
 pub(crate) unsafe fn string_at<'a>(state: *mut ffi::lua_State, at: c_int) -> &'a [u8] {

@@ -4,7 +4,7 @@
 use std::fmt;
 use std::sync::atomic::{AtomicU8, Ordering};
 
-/// What a key is used for.
+/// The use of a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub(crate) enum KeyKind {
@@ -23,12 +23,12 @@ impl fmt::Display for KeyKind {
     }
 }
 
-/// What one key is used for; nothing, until it is.
+/// The use of one key; nothing, until the key is used.
 #[derive(Default)]
 pub(crate) struct KindCell(AtomicU8);
 
 impl KindCell {
-    /// What it is used for.
+    /// Returns what the key is used for.
     #[inline]
     pub(crate) fn get(&self) -> Option<KeyKind> {
         match self.0.load(Ordering::SeqCst) {
@@ -39,7 +39,7 @@ impl KindCell {
         }
     }
 
-    /// It is used for this from now on; or it is used for something else.
+    /// Notes that the key is used for this kind from now on; or returns the other kind it is used for.
     #[inline]
     pub(crate) fn claim(&self, kind: KeyKind) -> Result<(), KeyKind> {
         match self.get() {

@@ -29,7 +29,7 @@ pub(crate) struct Declared {
     pub(crate) help: String,
 }
 
-/// What a script is, as it says itself.
+/// The description of a script, as the script gives it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Survey {
     pub(crate) phases: Vec<String>,
@@ -45,7 +45,7 @@ pub(crate) struct Survey {
     pub(crate) params: Vec<Declared>,
 }
 
-/// How long a client's function is called in a phase.
+/// The time for which a client's function is called in a phase.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Lasts {
     /// Once.
@@ -57,7 +57,7 @@ pub(crate) enum Lasts {
 /// Data read so far, by name.
 pub(crate) type Texts = Mutex<BTreeMap<String, Arc<DataText>>>;
 
-/// What a machine is made from.
+/// The surroundings a machine is made from.
 #[derive(Clone)]
 pub(crate) struct Surroundings {
     pub(crate) source: Arc<ScriptText>,
@@ -137,7 +137,7 @@ impl Machine {
         self.known.standing.as_ref().map(|standing| &standing.watch).or(self.own_watch.as_ref())
     }
 
-    /// Lua begins to run, or has stopped.
+    /// Notes that Lua begins to run, or has stopped.
     #[inline]
     pub(crate) fn beat(&self) {
         self.known.pulse.beat();
@@ -206,13 +206,13 @@ impl Machine {
         T::from_lua_multi(values, &self.lua).map_err(raised)
     }
 
-    /// The memory of scripts is bounded from now on.
+    /// Bounds the memory of scripts from now on.
     #[inline]
     pub(crate) fn limit(&self) {
         let _ = self.lua.set_memory_limit(MEMORY_BYTES); // fails only for a state made elsewhere
     }
 
-    /// kvtrial's own allocations, on the script's behalf, are not.
+    /// Lifts the bound on memory: kvtrial's own allocations, on the script's behalf, are not bounded.
     #[inline]
     pub(crate) fn unlimit(&self) {
         let _ = self.lua.set_memory_limit(0);

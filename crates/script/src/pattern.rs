@@ -19,7 +19,7 @@ pub(crate) enum PatternFault {
 
 use PatternFault::Wrong;
 
-/// What a pair of parentheses holds.
+/// The text, or the place, that a pair of parentheses holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Capture {
     /// The bytes from here to before there.

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 /// Shards: more than there are threads.
 const SHARDS: usize = 64;
 
-/// What is kept under a key, and says under which.
+/// A thing that is kept under a key, and says under which.
 pub(crate) trait Keyed {
     /// Returns a new one.
     fn named(key: &[u8]) -> Self;
@@ -17,7 +17,7 @@ pub(crate) trait Keyed {
     fn key(&self) -> &[u8];
 }
 
-/// What all threads share. A lock is taken only by a thread that meets a key for the first time.
+/// A map all threads share. A lock is taken only by a thread that meets a key for the first time.
 pub(crate) struct SharedMap<T> {
     shards: Vec<Mutex<HashMap<u64, Vec<Arc<T>>, BuildHasherDefault<Itself>>>>,
 }
@@ -52,12 +52,12 @@ impl<T: Keyed> SharedMap<T> {
         }
     }
 
-    /// What is under this key, if anything ever was.
+    /// Returns what is under this key, if anything ever was.
     pub(crate) fn find(&self, key: &[u8]) -> Option<Arc<T>> {
         self.found(fingerprint(key), key)
     }
 
-    /// What is under this key; it is put there if there was nothing.
+    /// Returns what is under this key; puts it there if there was nothing.
     pub(crate) fn make(&self, key: &[u8]) -> Arc<T> {
         self.made(fingerprint(key), key)
     }
@@ -71,7 +71,7 @@ impl<T: Keyed> SharedMap<T> {
     }
 }
 
-/// What one thread has met of a map.
+/// The part of a map one thread has met.
 pub(crate) struct Met<T> {
     by_print: HashMap<u64, Arc<T>, BuildHasherDefault<Itself>>,
 }
@@ -83,7 +83,7 @@ impl<T> Default for Met<T> {
 }
 
 impl<T: Keyed> Met<T> {
-    /// What is under this key, if anything is. A key nobody has written is looked for in the map each time: somebody may have since.
+    /// Returns what is under this key, if anything is. Looks for a key nobody has written in the map each time: somebody may have since.
     #[inline]
     pub(crate) fn find(&mut self, shared_map: &SharedMap<T>, key: &[u8]) -> Option<&T> {
         let print = fingerprint(key);
@@ -98,7 +98,7 @@ impl<T: Keyed> Met<T> {
         }
     }
 
-    /// What is under this key; it is put there if there was nothing.
+    /// Returns what is under this key; puts it there if there was nothing.
     #[inline]
     pub(crate) fn make(&mut self, shared_map: &SharedMap<T>, key: &[u8]) -> &T {
         let print = fingerprint(key);

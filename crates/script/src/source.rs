@@ -38,7 +38,7 @@ impl ScriptText {
         Ok(ScriptText { name, path, text, digest, verbs })
     }
 
-    /// What the script says of itself: its first comment.
+    /// Returns what the script says of itself: its first comment.
     pub(crate) fn summary(&self) -> String {
         let first = self.text.lines().find(|line| !line.trim().is_empty() && !line.starts_with("#!"));
         let comment =

@@ -31,7 +31,7 @@ pub(crate) struct TrialState {
     units: AtomicU64,
 }
 
-/// What was written and counted, as one thread uses it.
+/// The books of what was written and counted, as one thread uses them.
 pub(crate) struct ThreadBooks<'a> {
     pub(crate) ledger: ThreadLedger<'a>,
     pub(crate) counters: ThreadCounters<'a>,
@@ -41,7 +41,7 @@ pub(crate) struct ThreadBooks<'a> {
 }
 
 impl ThreadBooks<'_> {
-    /// An increment is about to be sent; what is known of the counter so far.
+    /// Notes that an increment is about to be sent; returns what is known of the counter so far.
     pub(crate) fn counts(&mut self, kind: KeyKind, key: &[u8], field: &[u8], step: i64) -> Result<CountSince, Clash> {
         let counters = if kind == KeyKind::Counter { &mut self.counters } else { &mut self.records };
         if !counters.knows(key, field) {
@@ -51,7 +51,7 @@ impl ThreadBooks<'_> {
         counters.starts(key, field, step)
     }
 
-    /// A counter is about to be read; what is known of it so far.
+    /// Notes that a counter is about to be read; returns what is known of the counter so far.
     pub(crate) fn asks_count(&mut self, key: &[u8]) -> Result<CountSince, Clash> {
         if !self.counters.knows(key, b"") {
             self.ledger.reads(key, KeyKind::Counter)?;
@@ -68,7 +68,7 @@ impl ThreadBooks<'_> {
         }
     }
 
-    /// A delete is about to be sent; what is known of the key so far.
+    /// Notes that a delete is about to be sent; returns what is known of the key so far.
     pub(crate) fn deletes(&mut self, by: Claim, key: &[u8]) -> Result<Since, Clash> {
         let mut since = Since::Version(0);
         if let Ok(known) = self.ledger.asks(key) {
@@ -82,20 +82,20 @@ impl ThreadBooks<'_> {
         Ok(since)
     }
 
-    /// It failed: nobody knows what is left of the counter, if the key is that of one.
+    /// Notes that the delete failed: nobody knows what is left of the counter, if the key is a counter's.
     #[cold]
     pub(crate) fn doubts_delete(&mut self, key: &[u8]) {
         self.counted(key).into_iter().for_each(|counters| counters.doubt(key));
     }
 
-    /// It was acknowledged; false: the key is not that of a counter.
+    /// Notes that the delete was acknowledged; false: the key is not a counter's.
     pub(crate) fn deleted_count(&mut self, key: &[u8]) -> bool {
         self.counted(key).inspect(|counters| counters.deleted(key)).is_some()
     }
 }
 
 impl TrialState {
-    /// For one thread.
+    /// Makes the books for one thread.
     pub(crate) fn books(&self) -> ThreadBooks<'_> {
         ThreadBooks {
             ledger: ThreadLedger::new(&self.ledger),
@@ -139,7 +139,7 @@ impl TrialState {
         self.faults.load(Ordering::Relaxed)
     }
 
-    /// An operation failed, and is not sent again.
+    /// Notes that an operation failed, and is not sent again.
     #[cold]
     pub(crate) fn give_up(&self) {
         self.gave_up.store(true, Ordering::Relaxed);
@@ -150,7 +150,7 @@ impl TrialState {
         self.gave_up.load(Ordering::Relaxed)
     }
 
-    /// The script may not do what a client is about to do.
+    /// Notes that the script may not do what a client is about to do.
     #[cold]
     pub(crate) fn refuse(&self, clash: &Clash, words: String) {
         if matches!(clash, Clash::OutOfRange { .. }) {
@@ -164,7 +164,7 @@ impl TrialState {
         self.out_of_range.get().cloned()
     }
 
-    /// The script failed: nobody goes on. The first failure counts.
+    /// Notes that the script failed: nobody goes on. The first failure counts.
     #[cold]
     pub(crate) fn fail(&self, kind: ReasonKind, words: String) {
         let example = study::visible(&study::cut(&words)).into_owned();
@@ -178,12 +178,12 @@ impl TrialState {
         self.failed.load(Ordering::Relaxed)
     }
 
-    /// Why.
+    /// Returns the reason of the failure.
     pub(crate) fn failure(&self) -> Option<Reason> {
         self.failure.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// A line of the answer.
+    /// Adds a line to the answer.
     pub(crate) fn say(&self, line: &[u8]) {
         self.said.lock().unwrap_or_else(PoisonError::into_inner).push(line.to_vec());
     }

@@ -19,7 +19,7 @@ const LONGEST: Duration = Duration::from_millis(100);
 /// Rounds of the hook that ends a script: every instruction, so that what is caught by `pcall` is raised again behind it.
 const AT_ONCE: c_int = 1;
 
-/// What is said of a script that was ended.
+/// The words about a script that was ended.
 pub(crate) const ENDED: &str = "ended: it computed for longer than the deadline without a call to the store";
 
 /// One machine, as the watch sees it.
@@ -32,7 +32,7 @@ pub(crate) struct LuaPulse {
 }
 
 impl LuaPulse {
-    /// Lua begins to run, or has stopped; so it has while kvtrial reads data for it.
+    /// Notes that Lua begins to run, or has stopped; Lua counts as stopped while kvtrial reads data for it.
     #[inline]
     pub(crate) fn beat(&self) {
         self.beats.store(self.beats.load(Ordering::Relaxed).wrapping_add(1), Ordering::Relaxed);
@@ -60,7 +60,7 @@ struct Pulses {
 }
 
 impl LoopWatch {
-    /// From now on scripts may compute this long without a call.
+    /// Sets how long scripts may compute from now on without a call.
     pub(crate) fn set_deadline(&self, deadline: Duration) {
         self.shared.pulses.lock().unwrap_or_else(PoisonError::into_inner).deadline = Some(deadline);
     }
@@ -81,7 +81,7 @@ impl LoopWatch {
         }
     }
 
-    /// The machine is about to go.
+    /// Notes that the machine is about to go.
     pub(crate) fn remove(&self, pulse: &Arc<LuaPulse>) {
         let mut pulses = self.shared.pulses.lock().unwrap_or_else(PoisonError::into_inner);
         pulse.state.store(std::ptr::null_mut(), Ordering::Relaxed);

@@ -83,7 +83,7 @@ pub fn remember(result: &Selftest) -> io::Result<PathBuf> {
     Ok(path)
 }
 
-/// There is no cache directory.
+/// Makes the error that there is no cache directory.
 pub(crate) fn nowhere() -> io::Error {
     io::Error::other("neither XDG_CACHE_HOME nor HOME is set")
 }

@@ -9,7 +9,7 @@ use store::{
 };
 use study::{BudgetLayer, Class, Durability, Spec};
 
-/// What is wrong with the one answer.
+/// The fault in the one answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Lie {
     /// Nothing: every answer is right.

@@ -90,7 +90,7 @@ impl Session for Queue {
 pub(crate) struct Noted(Arc<Mutex<Vec<Instant>>>);
 
 impl Noted {
-    /// When requests came, in no order.
+    /// Returns the times when requests came, in no order.
     pub(crate) fn sent(&self) -> Vec<Instant> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }

@@ -125,7 +125,7 @@ fn without_one(samples: &[f64], statistic: impl Fn(&[f64]) -> f64) -> Vec<f64> {
     values
 }
 
-/// Leave-one-out values as influences of their group: (n − 1) times the distance from their mean, over n.
+/// Returns leave-one-out values as influences of their group: (n − 1) times the distance from their mean, over n.
 pub(crate) fn centred(mut values: Vec<f64>) -> Vec<f64> {
     let n = values.len() as f64;
     let mean = values.iter().sum::<f64>() / n;

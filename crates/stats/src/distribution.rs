@@ -9,14 +9,14 @@ pub(crate) struct DiscreteDistribution {
 }
 
 impl DiscreteDistribution {
-    /// Of equally likely values, in any order.
+    /// Makes the distribution of equally likely values, in any order.
     pub(crate) fn of_draws(mut values: Vec<f64>) -> DiscreteDistribution {
         values.sort_unstable_by(f64::total_cmp);
         let weight = 1.0 / values.len() as f64;
         DiscreteDistribution { atoms: values.into_iter().map(|value| (value, weight)).collect() }
     }
 
-    /// Of values with their probabilities, in any order.
+    /// Makes the distribution of values with their probabilities, in any order.
     pub(crate) fn of_atoms(mut atoms: Vec<(f64, f64)>) -> DiscreteDistribution {
         atoms.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
         DiscreteDistribution { atoms }

@@ -1,8 +1,8 @@
 //! Many comparisons at once.
 
-/// P-values adjusted for having made all these comparisons, in the order given: Holm, *A Simple Sequentially Rejective Multiple
-/// Test Procedure*, Scand. J. Statist. 6 (1979). Calling a difference real where the adjusted value is below 0.05 makes the chance
-/// of even one false claim among them less than 5 %, however they depend on each other.
+/// Returns p-values adjusted for having made all these comparisons, in the order given: Holm, *A Simple Sequentially Rejective Multiple
+/// Test Procedure*, Scand. J. Statist. 6 (1979). Calling a difference real where the adjusted value is below 0.05 makes the chance of even
+/// one false claim among them less than 5 %, however they depend on each other.
 ///
 /// Invariant: each result is at least its input, at most 1, and in the same order of size. NaN counts as 1. Cost: one sort.
 ///

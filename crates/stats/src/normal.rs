@@ -2,8 +2,8 @@
 
 use std::f64::consts::TAU;
 
-/// Φ(x), the probability of a standard normal number at most `x`: Taylor series of Marsaglia, *Evaluating the Normal
-/// Distribution*, Journal of Statistical Software 11 (2004); absolute error below 8e-16 for |x| < 8.
+/// Returns Φ(x), the probability of a standard normal number at most `x`: Taylor series of Marsaglia, *Evaluating the Normal Distribution*,
+/// Journal of Statistical Software 11 (2004); absolute error below 8e-16 for |x| < 8.
 pub(crate) fn probability_below(x: f64) -> f64 {
     if x < -8.0 {
         return 0.0;
@@ -23,7 +23,7 @@ pub(crate) fn probability_below(x: f64) -> f64 {
     }
 }
 
-/// Φ⁻¹(p), the inverse of [`probability_below`], by bisection and Newton steps on it: as exact as Φ itself, about 1 µs.
+/// Returns Φ⁻¹(p), the inverse of [`probability_below`], by bisection and Newton steps on it: as exact as Φ itself, about 1 µs.
 /// Probabilities of 0 and 1 give the ends of the range, ±8.
 pub(crate) fn quantile(probability: f64) -> f64 {
     let (mut low, mut high) = (-8.0, 8.0);

@@ -25,7 +25,7 @@ pub(crate) fn median_of_sorted(sorted: &[f64]) -> f64 {
     if sorted.len() % 2 == 1 { sorted[middle] } else { halfway(sorted[middle - 1], sorted[middle]) }
 }
 
-/// Halfway between two numbers, without overflow.
+/// Returns the number halfway between two numbers, without overflow.
 pub(crate) fn halfway(low: f64, high: f64) -> f64 {
     low + (high - low) / 2.0
 }

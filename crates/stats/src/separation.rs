@@ -77,7 +77,7 @@ pub fn separations(groups: &[TrialFigures<'_>], pairs: &[(usize, usize)]) -> Vec
         .collect()
 }
 
-/// Where a group lies, in logarithms.
+/// The place of a group, in logarithms.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Centre {
     /// The mean of what is left after trimming.

@@ -3,7 +3,7 @@
 use crate::{OperationKind, OperationSet, SetWay, Support};
 use study::{Durability, Spec, Target};
 
-/// Whether a store keeps the values it is given.
+/// The keeping of values: whether a store keeps the values it is given.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Keeps {
     /// Every value put is there. Answers are verified.
@@ -45,7 +45,7 @@ pub struct Counter {
     pub overflow: Overflow,
 }
 
-/// Whether the durability level of a store is known.
+/// The certainty of a store's durability level: whether the level is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LevelKnown {
     /// The level was set, is read from the store, or is the only one such a store has.

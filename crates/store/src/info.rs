@@ -17,7 +17,7 @@ pub struct Driver {
     pub built: bool,
 }
 
-/// Whether a store can be used on this machine.
+/// The availability of a store: whether it can be used on this machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Availability {
     /// The store can be used: product and version as the program or library states them, e.g. `Redis 7.0.15`.

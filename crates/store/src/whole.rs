@@ -62,7 +62,7 @@ pub struct ReductionGroup {
     pub sum: i64,
 }
 
-/// Whether a store has an ability itself.
+/// The support of an ability: whether a store has the ability itself.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Support {
     /// The store has it itself.

@@ -17,7 +17,7 @@ pub(crate) enum Figure {
 }
 
 impl Figure {
-    /// As columns are headed.
+    /// Returns the name of the figure, as columns are headed.
     pub(crate) fn title(self) -> &'static str {
         match self {
             Figure::Time => "TIME",
@@ -44,7 +44,7 @@ impl Figure {
         }
     }
 
-    /// What the best of several is called.
+    /// Returns the name of the best of several.
     pub(crate) fn best(self) -> &'static str {
         match self {
             Figure::Time | Figure::P99 => "lowest",
@@ -60,7 +60,7 @@ impl Figure {
         }
     }
 
-    /// As people read it.
+    /// Returns the value as people read it.
     pub(crate) fn shown(self, value: f64) -> String {
         match self {
             Figure::Time => units::duration(value),

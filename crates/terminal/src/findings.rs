@@ -5,7 +5,7 @@ use crate::layout::{Colour, Style, paragraph};
 use analysis::{Group, Part};
 use study::Study;
 
-/// What a sweep found, and its curve: before the tables of all its combinations.
+/// Returns what a sweep found, and its curve: before the tables of all its combinations.
 pub(crate) fn sweep(study: &Study, grouped: &[(Part<'_>, Vec<Group<'_>>)], colour: Colour) -> String {
     let mut text = String::new();
     if grouped.len() > 1 {

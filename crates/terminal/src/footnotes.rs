@@ -42,7 +42,7 @@ fn short_version(version: &str) -> &str {
     version.split(['-', '+', ' ', '~']).find(|part| part.starts_with(|c: char| c.is_ascii_digit())).unwrap_or_default()
 }
 
-/// What was measured: `Redis 7.0.15, LMDB 0.9.24, FerretDB 1.24.0 (mongodb)`.
+/// Names what was measured: `Redis 7.0.15, LMDB 0.9.24, FerretDB 1.24.0 (mongodb)`.
 pub(crate) fn products(cells: &[&Cell]) -> Option<String> {
     let mut products: Vec<String> = Vec::new();
     for cell in cells.iter().filter(|cell| !cell.baseline && !cell.product.is_empty()) {
@@ -117,7 +117,7 @@ impl Emulations {
     }
 }
 
-/// What a crash would lose behind a cache, one sentence per store.
+/// Says what a crash would lose behind a cache, one sentence per store.
 pub(crate) fn crashes<'a>(cells: &'a [&Cell]) -> impl Iterator<Item = String> + 'a {
     cells.iter().filter_map(|cell| {
         let lost = cell.store_config.get("cache_crash_loses")?;

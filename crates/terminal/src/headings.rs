@@ -5,7 +5,7 @@ use analysis::{Group, Metric};
 use study::{Class, Status, Study};
 use words::{promise, units};
 
-/// The job and its input, what all cells share, the machine.
+/// Returns the job and its input, what all cells share, the machine.
 pub(crate) fn title(study: &Study, colour: Colour) -> String {
     let mut jobs: Vec<&str> = study.cells.iter().map(|cell| cell.job.as_str()).collect();
     jobs.dedup();
@@ -44,7 +44,7 @@ fn trials(study: &Study) -> String {
     }
 }
 
-/// What is still to do in an interrupted study. A cell that is void without a trial will have none, so it is not missing any.
+/// Says what is still to do in an interrupted study. A cell that is void without a trial will have none, so it is not missing any.
 pub(crate) fn unfinished(study: &Study) -> Option<String> {
     let wanted = study.repeats as usize;
     let cells = study.cells.iter().filter(|cell| cell.verdict.status != Status::Void || cell.was_run());

@@ -35,7 +35,7 @@ pub(crate) fn columns() -> usize {
     COLUMNS.load(Relaxed)
 }
 
-/// How a piece of text is to look where there is colour. Meaning never rests on colour alone.
+/// The look of a piece of text where there is colour. Meaning never rests on colour alone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Style {
     Plain,
@@ -46,7 +46,7 @@ pub(crate) enum Style {
     Bad,
 }
 
-/// Text with a style.
+/// Returns text with a style.
 pub(crate) fn paint(text: &str, style: Style, colour: Colour) -> String {
     let code = match (colour, style) {
         (Colour::Never, _) | (_, Style::Plain) => return text.into(),
@@ -59,7 +59,7 @@ pub(crate) fn paint(text: &str, style: Style, colour: Colour) -> String {
     if text.trim().is_empty() { text.into() } else { format!("\x1b[{code}m{text}\x1b[0m") }
 }
 
-/// Which side of its column a text stands on.
+/// The side of its column a text stands on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Side {
     Left,
@@ -184,7 +184,7 @@ impl Table {
     }
 }
 
-/// Text in lines that fit, the first indented by `first`, the others by `rest` blanks; each ends in `\n`.
+/// Returns text in lines that fit, the first indented by `first`, the others by `rest` blanks; each ends in `\n`.
 pub(crate) fn paragraph(text: &str, first: usize, rest: usize, style: Style, colour: Colour) -> String {
     let mut lines = String::new();
     let indented = format!("{}{text}", "\u{1}".repeat(first.saturating_sub(rest)));

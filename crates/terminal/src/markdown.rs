@@ -2,7 +2,7 @@
 
 use study::visible;
 
-/// Text in which nothing is taken for Markdown or HTML.
+/// Returns text in which nothing is taken for Markdown or HTML.
 pub(crate) fn escaped(text: &str) -> String {
     let mut out = String::new();
     for letter in html(text).chars() {
@@ -14,12 +14,12 @@ pub(crate) fn escaped(text: &str) -> String {
     out
 }
 
-/// Text in which nothing is taken for HTML.
+/// Returns text in which nothing is taken for HTML.
 pub(crate) fn html(text: &str) -> String {
     visible(text).replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }
 
-/// Text as code, whatever is in it.
+/// Returns text as code, whatever is in it.
 pub(crate) fn code(text: &str) -> String {
     format!("`{}`", visible(text).replace(['`', '\n'], " "))
 }

@@ -10,9 +10,8 @@ use words::units::whole;
 /// Longest label of a row; longer ones are cut in their middle.
 const LABEL: usize = 30;
 
-/// The varied key with the most values across, stores and the other keys down; one table of the figure cells are ranked by and
-/// one of p99. At most 80 columns wide; more values go below. Empty when nothing was
-/// varied.
+/// Writes the varied key with the most values across, stores and the other keys down; one table of the figure cells are ranked by and one
+/// of p99. At most 80 columns wide; more values go below. Empty when nothing was varied.
 pub fn sweep_table(study: &Study, colour: Colour) -> String {
     let Some(across) = study.varied.iter().rev().max_by_key(|varied| varied.values.len()) else { return String::new() };
     let figures: &[Figure] = match study.cells.first().map(|cell| cell.measure) {

@@ -4,8 +4,8 @@ use crate::layout::{Colour, Style, paragraph};
 use study::{Cell, Reason, ReasonKind, Status, Study, Verdict};
 use words::{advice, meaning, remedy, units};
 
-/// Why a cell is void, degraded or was not run, beneath its row: what and how often, the first example, what to do. What is the same
-/// for many cells is printed once, beneath the table.
+/// Says why a cell is void, degraded or was not run, beneath its row: what and how often, the first example, what to do. A reason that is
+/// the same for many cells is printed once, beneath the table.
 pub(crate) fn of_cell(cell: &Cell, widespread: &[ReasonKind], colour: Colour) -> String {
     let own = cell.verdict.reasons.iter().filter(|reason| !widespread.contains(&reason.kind));
     own.map(|reason| paragraphs(reason, remedy(cell, reason), "", 5, colour)).collect()
@@ -34,7 +34,7 @@ pub(crate) fn widespread(study: &Study) -> Vec<ReasonKind> {
     kinds.chunk_by(|a, b| a == b).filter(|cells| cells.len() > 2).map(|cells| cells[0]).collect()
 }
 
-/// What degraded many cells or kept them from running, with how many, and the first example.
+/// Says what degraded many cells or kept them from running, with how many, and the first example.
 pub(crate) fn of_many(study: &Study, widespread: &[ReasonKind], colour: Colour) -> String {
     let mut text = String::new();
     for &kind in widespread {

@@ -7,7 +7,7 @@ const BURST: f64 = 3.0;
 /// More of the bars than this share are no burst.
 const BURST_SHARE: f64 = 0.25;
 
-/// At most `most` bars, the highest figure the full one and nought the lowest; neighbours share a bar (their mean) when there are
+/// Draws at most `most` bars, the highest figure the full one and nought the lowest; neighbours share a bar (their mean) when there are
 /// more figures than bars. Where a few are a burst, the full bar is twice the median, and what is above it is as high.
 pub(crate) fn sparkline(figures: &[f64], most: usize) -> String {
     let bars = figures.len().min(most.max(1));

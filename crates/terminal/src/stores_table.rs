@@ -5,7 +5,7 @@ use serde::Serialize;
 use study::{Class, Durability, ShownPromise, Transport};
 use words::units;
 
-/// Whether a store can be had on this machine.
+/// The presence of a store: whether it can be had on this machine.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "status", content = "what", rename_all = "snake_case")]
 pub enum Presence {
@@ -17,7 +17,7 @@ pub enum Presence {
     NotBuilt(String),
 }
 
-/// What crashes have shown of a level.
+/// The findings of crashes about a level.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct LevelShown {
     /// The level.
@@ -80,7 +80,7 @@ const COLUMNS: [Column; 5] = [
 const FOUND: usize = 1;
 const WITHOUT_LIMITS: usize = 3;
 
-/// A table of at most 80 columns, by class: what is found with its version, and for the others what to do to have it; below each its
+/// Writes a table of at most 80 columns, by class: what is found with its version, and for the others what to do to have it; below each its
 /// options, with what they mean, its operations, its licence.
 ///
 /// `known` are the operations that stores may have ([`operations_of`] all): those a store lacks are named.
@@ -134,7 +134,7 @@ pub fn operations_of(stores: &[StoreRow]) -> Vec<&str> {
     known
 }
 
-/// What has a row.
+/// A store that has a row, or two twins that share one.
 pub(crate) struct ListedStore<'a> {
     pub store: &'a StoreRow,
     /// The same store over a unix socket, where `store` is reached over TCP.
@@ -142,7 +142,7 @@ pub(crate) struct ListedStore<'a> {
 }
 
 impl ListedStore<'_> {
-    /// `redis[-unix]`: two names in one where the one begins with the other.
+    /// Returns `redis[-unix]`: two names in one where the one begins with the other.
     pub fn name(&self) -> String {
         let name = &self.store.name;
         match self.unix.map(|unix| (unix, unix.name.strip_prefix(name))) {
@@ -152,7 +152,7 @@ impl ListedStore<'_> {
         }
     }
 
-    /// `redis*`: the same, where there is little room.
+    /// Returns `redis*`: the same, where there is little room.
     pub fn short_name(&self) -> String {
         format!("{}{}", self.store.name, if self.unix.is_some() { "*" } else { "" })
     }
@@ -163,7 +163,7 @@ impl ListedStore<'_> {
     }
 }
 
-/// Two stores that differ only in how they are reached share a row.
+/// Folds two stores that differ only in how they are reached into one row.
 pub(crate) fn fold_twins(stores: &[StoreRow]) -> Vec<ListedStore<'_>> {
     let twins = |tcp: &StoreRow, unix: &StoreRow| {
         let over_tcp = StoreRow {

@@ -43,9 +43,9 @@ const FAILED: usize = 8;
 const VS_NULL: usize = 9;
 const VS_RAM: usize = 10;
 
-/// The whole study in at most 80 columns: a table for every combination of parameters that vary, baselines first, classes and
-/// durability levels apart, fastest first, void cells last and unranked with their reasons beneath; then whether the stores agree,
-/// what was measured, and how to read it.
+/// Writes the whole study in at most 80 columns: a table for every combination of parameters that vary, baselines first, classes and
+/// durability levels apart, fastest first, void cells last and unranked with their reasons beneath; then whether the stores agree, what was
+/// measured, and how to read it.
 ///
 /// Reads the cells' summaries: call [`analysis::summarise`] on cells first (`archive::StudyDir` does).
 pub fn study_table(study: &Study, colour: Colour) -> String {

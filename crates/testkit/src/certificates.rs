@@ -25,8 +25,8 @@ impl Certificates {
         Certificates(directory)
     }
 
-    /// One that nobody has signed but its owner, with these words of `openssl req` more, such as `-addext subjectAltName=IP:127.0.0.1`: it is
-    /// `cert.pem` and `ca.pem`.
+    /// Makes a certificate that nobody has signed but its owner, with these words of `openssl req` more, such as `-addext
+    /// subjectAltName=IP:127.0.0.1`: the certificate is `cert.pem` and `ca.pem`.
     ///
     /// # Panics
     /// Without `openssl`.
@@ -49,7 +49,7 @@ impl Certificates {
         openssl(self.0.path(), &words);
     }
 
-    /// One of the files.
+    /// Returns the path of one of the files.
     #[must_use]
     pub fn path(&self, name: &str) -> PathBuf {
         self.0.path().join(name)

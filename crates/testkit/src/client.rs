@@ -14,12 +14,12 @@ pub struct Client {
 }
 
 impl Client {
-    /// A session of a store.
+    /// Opens a session of a store.
     pub fn new(store: &dyn Store, clients: u32, pipeline: u32) -> Client {
         Client::over(ready(store.session(SessionPlan { clients, pipeline })))
     }
 
-    /// A session with one slot.
+    /// Opens a session with one slot.
     pub fn of(store: &dyn Store) -> Client {
         Client::new(store, 1, 1)
     }
@@ -29,12 +29,12 @@ impl Client {
         Client { session }
     }
 
-    /// One operation on slot 0.
+    /// Carries out one operation on slot 0.
     pub fn call(&mut self, operation: Operation<'_>) -> OwnedReply {
         self.all(&[operation]).remove(0)
     }
 
-    /// Operation `i` on slot `i`, all at once; replies in the same order.
+    /// Carries out operation `i` on slot `i`, all at once; replies come in the same order.
     pub fn all(&mut self, operations: &[Operation<'_>]) -> Vec<OwnedReply> {
         let operations: Vec<_> = (0..).zip(operations.iter().copied()).collect();
         self.on_slots(&operations)
@@ -73,32 +73,32 @@ impl Client {
         inbox
     }
 
-    /// A get.
+    /// Does a get.
     pub fn get(&mut self, key: impl AsRef<[u8]>) -> OwnedReply {
         self.call(Operation::Get { key: key.as_ref() })
     }
 
-    /// A put.
+    /// Does a put.
     pub fn put(&mut self, key: impl AsRef<[u8]>, value: impl AsRef<[u8]>) -> OwnedReply {
         self.call(Operation::Put { key: key.as_ref(), value: value.as_ref() })
     }
 
-    /// A delete.
+    /// Does a delete.
     pub fn delete(&mut self, key: impl AsRef<[u8]>) -> OwnedReply {
         self.call(Operation::Delete { key: key.as_ref() })
     }
 
-    /// An append.
+    /// Does an append.
     pub fn append(&mut self, key: impl AsRef<[u8]>, value: impl AsRef<[u8]>) -> OwnedReply {
         self.call(Operation::Append { key: key.as_ref(), value: value.as_ref() })
     }
 
-    /// An increment.
+    /// Does an increment.
     pub fn increment(&mut self, key: impl AsRef<[u8]>, by: i64) -> OwnedReply {
         self.call(Operation::Increment { key: key.as_ref(), by })
     }
 
-    /// A scan.
+    /// Does a scan.
     pub fn scan(&mut self, start: impl AsRef<[u8]>, limit: u32) -> OwnedReply {
         self.call(Operation::Scan { start: start.as_ref(), limit })
     }

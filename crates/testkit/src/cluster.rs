@@ -17,7 +17,7 @@ type Data = HashMap<Vec<u8>, Vec<u8>>;
 /// When a key got a value, or none.
 type Change = (Instant, Vec<u8>, Option<Vec<u8>>);
 
-/// Whether a node answers.
+/// The condition of a node: whether it answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Condition {
     /// It does.
@@ -72,34 +72,34 @@ impl FakeNode {
         node
     }
 
-    /// Where it listens.
+    /// Returns the port where the node listens.
     pub fn port(&self) -> u16 {
         self.port
     }
 
-    /// `host:port`.
+    /// Returns `host:port`.
     pub fn address(&self) -> String {
         format!("127.0.0.1:{}", self.port)
     }
 
-    /// From now on it is so.
+    /// Puts the node in this condition from now on.
     pub fn become_(&self, condition: Condition) {
         let mut now = lock(&self.condition);
         *now = condition;
         self.deaths.fetch_add(u64::from(condition == Condition::Dead), Ordering::Relaxed);
     }
 
-    /// From now on it says this of the cluster.
+    /// Makes the node say this of the cluster from now on.
     pub fn say(&self, nodes: &str) {
         nodes.clone_into(&mut lock(&self.says));
     }
 
-    /// What it holds.
+    /// Returns the data the node holds.
     pub fn data(&self) -> Data {
         lock(&self.data).clone()
     }
 
-    /// What it held so long ago.
+    /// Returns the data the node held so long ago.
     pub fn data_before(&self, ago: Duration) -> Data {
         let then = Instant::now().checked_sub(ago);
         let mut data = Data::new();
@@ -112,7 +112,7 @@ impl FakeNode {
         data
     }
 
-    /// From now on it holds this.
+    /// Makes the node hold this data from now on.
     pub fn hold(&self, data: Data) {
         *lock(&self.data) = data;
     }
@@ -220,13 +220,13 @@ fn command(input: &[u8]) -> Option<(Vec<Vec<u8>>, usize)> {
     Some((words, at))
 }
 
-/// A line of `CLUSTER NODES`: a master of these slots, since this epoch.
+/// Returns a line of `CLUSTER NODES`: a master of these slots, since this epoch.
 pub fn master(node: &FakeNode, slots: RangeInclusive<usize>, epoch: u64) -> String {
     let port = node.port;
     format!("{port:040} 127.0.0.1:{port}@1 master - 0 0 {epoch} connected {}-{}\n", slots.start(), slots.end())
 }
 
-/// A line of `CLUSTER NODES`: a replica of that master.
+/// Returns a line of `CLUSTER NODES`: a replica of that master.
 pub fn replica(node: &FakeNode, of: &FakeNode) -> String {
     let port = node.port;
     format!("{port:040} 127.0.0.1:{port}@1 slave {:040} 0 0 1 connected\n", of.port)

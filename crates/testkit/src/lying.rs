@@ -19,7 +19,7 @@ use std::time::Duration;
 
 pub use server::LyingServer;
 
-/// What the server speaks.
+/// The protocol the server speaks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Protocol {
     /// RESP2, as Redis does.
@@ -30,7 +30,7 @@ pub enum Protocol {
     Tyrant,
 }
 
-/// What the server knows, where that is not everything.
+/// The commands the server knows, where they are not all.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Knows {
     /// Commands, as they are written.
@@ -39,7 +39,7 @@ pub struct Knows {
     pub others: Unknown,
 }
 
-/// What is done about a command that is not known.
+/// The treatment of a command that is not known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unknown {
     /// It is answered with an error.
@@ -119,7 +119,7 @@ pub enum Target {
     Appends,
 }
 
-/// Which of these requests.
+/// The choice among the requests a rule fits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum When {
     /// The n-th, counted from 1.
@@ -128,8 +128,8 @@ pub enum When {
     Every(u64),
 }
 
-/// Which requests are answered with which lie. Lies about values count only reads that hit, and [`Lie::StaleValue`] only
-/// those of keys that have been changed.
+/// A rule that says which requests are answered with which lie. Lies about values count only reads that hit, and [`Lie::StaleValue`] only
+/// reads of keys that have been changed.
 #[derive(Debug)]
 pub struct Rule {
     lie: Lie,
@@ -158,25 +158,25 @@ impl Rule {
         Rule { lie, target, when, key_part: Vec::new(), mood: Mood::Always, seen: AtomicU64::new(0) }
     }
 
-    /// Only requests whose key contains these bytes count.
+    /// Makes only requests whose key contains these bytes count.
     pub fn for_keys_with(mut self, part: impl Into<Vec<u8>>) -> Rule {
         self.key_part = part.into();
         self
     }
 
-    /// Only on connections that have written: every other connection hears the truth.
+    /// Restricts the rule to connections that have written: every other connection hears the truth.
     pub fn to_writers(mut self) -> Rule {
         self.mood = Mood::ToWriters;
         self
     }
 
-    /// Only until `writes` writes were carried out, over all connections.
+    /// Restricts the rule to the time until `writes` writes were carried out, over all connections.
     pub fn before_writes(mut self, writes: u64) -> Rule {
         self.mood = Mood::BeforeWrites(writes);
         self
     }
 
-    /// Only from then on.
+    /// Restricts the rule to the time after `writes` writes were carried out, over all connections.
     pub fn after_writes(mut self, writes: u64) -> Rule {
         self.mood = Mood::AfterWrites(writes);
         self
@@ -216,7 +216,7 @@ pub struct Told {
     pub key: Vec<u8>,
 }
 
-/// What was asked over one connection.
+/// The requests made over one connection.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Visit {
     /// Requests to write something, by key.
@@ -228,7 +228,7 @@ pub struct Visit {
 }
 
 impl Visit {
-    /// Whether nothing but questions about the server were asked.
+    /// Returns whether nothing but questions about the server were asked.
     pub fn is_of_control(&self) -> bool {
         self.writes + self.reads == 0
     }

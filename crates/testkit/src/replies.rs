@@ -2,7 +2,7 @@
 
 use store::{OwnedFailure, OwnedReply, Reply, RowBuffer, Sink, Slot};
 
-/// A value.
+/// Makes a value.
 pub fn value(bytes: impl AsRef<[u8]>) -> OwnedReply {
     OwnedReply::Value(bytes.as_ref().to_vec())
 }
@@ -14,22 +14,22 @@ pub fn rows<K: AsRef<[u8]>, V: AsRef<[u8]>>(pairs: impl IntoIterator<Item = (K, 
     OwnedReply::Rows(rows)
 }
 
-/// No rows.
+/// Makes a reply with no rows.
 pub fn no_rows() -> OwnedReply {
     OwnedReply::Rows(RowBuffer::default())
 }
 
-/// A refusal in these words.
+/// Makes a refusal in these words.
 pub fn refused(words: &str) -> OwnedReply {
     OwnedReply::Failed(OwnedFailure::Refused(words.into()))
 }
 
-/// What is not the protocol, in these words.
+/// Makes a reply about what is not the protocol, in these words.
 pub fn broken(words: &str) -> OwnedReply {
     OwnedReply::Failed(OwnedFailure::Protocol(words.into()))
 }
 
-/// The words of a refusal; `None` of every other reply.
+/// Returns the words of a refusal; `None` of every other reply.
 pub fn refusal(reply: &OwnedReply) -> Option<&str> {
     match reply {
         OwnedReply::Failed(OwnedFailure::Refused(words)) => Some(words),
@@ -37,7 +37,7 @@ pub fn refusal(reply: &OwnedReply) -> Option<&str> {
     }
 }
 
-/// The words about a connection that was lost or could not be had; `None` of every other reply.
+/// Returns the words about a connection that was lost or could not be had; `None` of every other reply.
 pub fn loss(reply: &OwnedReply) -> Option<&str> {
     match reply {
         OwnedReply::Failed(OwnedFailure::ConnectionLost(words) | OwnedFailure::NotConnected(words)) => Some(words),
@@ -45,7 +45,7 @@ pub fn loss(reply: &OwnedReply) -> Option<&str> {
     }
 }
 
-/// The words of a store that does not know what became of it; `None` of every other reply.
+/// Returns the words of a store that does not know what became of the operation; `None` of every other reply.
 pub fn doubt(reply: &OwnedReply) -> Option<&str> {
     match reply {
         OwnedReply::Failed(OwnedFailure::Unknown(words)) => Some(words),
@@ -53,7 +53,7 @@ pub fn doubt(reply: &OwnedReply) -> Option<&str> {
     }
 }
 
-/// The words about what is not the protocol; `None` of every other reply.
+/// Returns the words about what is not the protocol; `None` of every other reply.
 pub fn breach(reply: &OwnedReply) -> Option<&str> {
     match reply {
         OwnedReply::Failed(OwnedFailure::Protocol(words)) => Some(words),

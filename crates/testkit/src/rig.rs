@@ -12,12 +12,12 @@ pub struct Rig {
     open: OpenStore,
 }
 
-/// What the registry says of a store.
+/// Returns what the registry says of a store.
 pub fn info(name: &str) -> &'static StoreInfo {
     stores::find(name).unwrap_or_else(|| panic!("no store named {name}"))
 }
 
-/// How an adapter connects to servers that run.
+/// Returns how an adapter connects to servers that run.
 pub fn connect_of(name: &str) -> Connect {
     let Opener::Server { connect, .. } = info(name).opener else { panic!("{name} is no server") };
     connect
@@ -31,22 +31,22 @@ impl Rig {
         Rig { open: open.unwrap_or_else(|error| panic!("{error}")), spec }
     }
 
-    /// One that all tests of a file share.
+    /// Returns a rig that all tests of a file share.
     pub fn shared(spec: &str, cell: &'static OnceLock<Rig>) -> &'static Rig {
         cell.get_or_init(|| Rig::start(spec))
     }
 
-    /// The store.
+    /// Returns the store.
     pub fn store(&self) -> &dyn Store {
         self.open.store()
     }
 
-    /// The store's name in the registry.
+    /// Returns the store's name in the registry.
     pub fn name(&self) -> &str {
         &self.spec.name
     }
 
-    /// The store, connected to once more.
+    /// Connects to the store once more.
     ///
     /// # Errors
     /// When its server cannot be reached.
@@ -54,43 +54,43 @@ impl Rig {
         layers::connect(info(&self.spec.name), &self.spec, &self.endpoints())
     }
 
-    /// What it can do.
+    /// Returns what the store can do.
     pub fn capabilities(&self) -> &Capabilities {
         self.store().capabilities()
     }
 
-    /// Whether it does this itself.
+    /// Returns whether the store does this operation itself.
     pub fn has(&self, kind: OperationKind) -> bool {
         self.capabilities().has(kind)
     }
 
-    /// A session.
+    /// Opens a session.
     pub fn client(&self, clients: u32, pipeline: u32) -> Client {
         Client::new(self.store(), clients, pipeline)
     }
 
-    /// Where the server listens.
+    /// Returns where the server listens.
     pub fn endpoint(&self) -> &Endpoint {
         self.open.endpoint().unwrap_or_else(|| panic!("{} has no server", self.spec))
     }
 
-    /// Where all nodes of a deployment listen.
+    /// Returns where all nodes of a deployment listen.
     pub fn endpoints(&self) -> Vec<Endpoint> {
         self.nodes().endpoints()
     }
 
-    /// The port of a server that listens on one.
+    /// Returns the port of a server that listens on one.
     pub fn port(&self) -> u16 {
         let endpoint = self.endpoint();
         endpoint.tcp().unwrap_or_else(|| panic!("{endpoint} is no port")).1
     }
 
-    /// The server's process.
+    /// Returns the process id of the server.
     pub fn pid(&self) -> i32 {
         self.open.server_pid().unwrap_or_else(|| panic!("{} has no server", self.spec))
     }
 
-    /// The server as a user reaches it by URL: `root:…@127.0.0.1:2379`, without the login where it asks for none.
+    /// Returns the server as a user reaches it by URL: `root:…@127.0.0.1:2379`, without the login where the server asks for none.
     pub fn authority(&self) -> String {
         let endpoint = self.endpoint();
         let login = endpoint.user.as_ref().zip(endpoint.password.as_ref());
@@ -98,25 +98,25 @@ impl Rig {
         format!("{login}127.0.0.1:{}", self.port())
     }
 
-    /// The password the server was given, or nothing.
+    /// Returns the password the server was given, or nothing.
     pub fn password(&self) -> String {
         self.endpoint().password.as_ref().map(|password| password.reveal().to_owned()).unwrap_or_default()
     }
 
-    /// The arguments the server was started with.
+    /// Returns the arguments the server was started with.
     pub fn arguments(&self) -> Vec<String> {
         let line = std::fs::read(format!("/proc/{}/cmdline", self.pid())).unwrap_or_default();
         String::from_utf8_lossy(&line).split('\0').map(str::to_owned).collect()
     }
 
-    /// What stands behind this in the server's arguments.
+    /// Returns what stands behind this name in the server's arguments.
     pub fn argument(&self, name: &str) -> String {
         let arguments = self.arguments();
         let found = arguments.iter().find_map(|argument| argument.strip_prefix(name));
         found.unwrap_or_else(|| panic!("no {name} in {arguments:?}")).to_owned()
     }
 
-    /// A file beside the server's data.
+    /// Returns the path of a file beside the server's data.
     pub fn file(&self, name: &str) -> String {
         let arguments = self.arguments();
         let directory = arguments.iter().find_map(|argument| argument.split('=').next_back()?.strip_suffix("/data"));
@@ -148,7 +148,7 @@ impl Rig {
         self.nodes().restart(name).unwrap_or_else(|error| panic!("{error}"));
     }
 
-    /// Whether each node that was started again has what the others wrote meanwhile.
+    /// Returns whether each node that was started again has what the others wrote meanwhile.
     pub fn has_caught_up(&self) -> bool {
         self.nodes().caught_up().unwrap_or_else(|| panic!("this store does not say it")).is_ok()
     }

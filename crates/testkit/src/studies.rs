@@ -11,7 +11,7 @@ use study::{
 /// The answer of every store that has one.
 pub const DIGEST: &str = "sha256:9c6e0f1a52c4b7d8e90a1b2c3d4e5f60718293a4b5c6d7e8f9010203040506af";
 
-/// What one sample cell is to look like.
+/// The look of one sample cell.
 pub struct Sample {
     /// Its spec.
     pub store: &'static str,
@@ -28,22 +28,22 @@ pub struct Sample {
 }
 
 impl Sample {
-    /// One without a product and without durability.
+    /// Makes a sample without a product and without durability.
     pub fn new(store: &'static str, class: Class, times_s: &[f64], p99_ns: u64) -> Sample {
         Sample { store, class, durability: Durability::None, product: ("", ""), times_s: times_s.into(), p99_ns }
     }
 
-    /// Of this product.
+    /// Names the product of the sample.
     pub fn product(self, name: &'static str, version: &'static str) -> Sample {
         Sample { product: (name, version), ..self }
     }
 
-    /// With this durability.
+    /// Gives the sample this durability.
     pub fn durable(self, durability: Durability) -> Sample {
         Sample { durability, ..self }
     }
 
-    /// The cell, with its summary.
+    /// Returns the cell, with its summary.
     pub fn cell(self) -> Cell {
         let trials = self.times_s.iter().enumerate().map(|(at, &time)| self.trial(at as u32 + 1, time)).collect();
         let mut cell = Cell {
@@ -106,7 +106,7 @@ pub fn spoil(cell: &mut Cell, kind: ReasonKind, count: u64, example: &str) {
     summarise(cell);
 }
 
-/// A study of these cells.
+/// Makes a study of these cells.
 pub fn study(cells: Vec<Cell>) -> Study {
     Study {
         schema: study::SCHEMA,
@@ -128,7 +128,7 @@ pub fn study(cells: Vec<Cell>) -> Study {
     }
 }
 
-/// The job of 2009 on the stores of today, with everything that can happen to a cell.
+/// Returns a study of the job of 2009 on the stores of today, with everything that can happen to a cell.
 pub fn fans() -> Study {
     let mut cells = vec![
         Sample::new("null", Class::Baseline, &[0.412, 0.415, 0.409, 0.420, 0.411], 180).cell(),

@@ -19,7 +19,7 @@ pub struct TestTree {
 }
 
 impl TestTree {
-    /// One that refuses everything, in these words.
+    /// Makes a tree that refuses everything, in these words.
     pub fn refusing(words: &'static str) -> TestTree {
         TestTree { refuses: Some(words), ..TestTree::default() }
     }
@@ -80,7 +80,7 @@ pub struct LateSession {
 }
 
 impl LateSession {
-    /// Around a session that answers at once.
+    /// Wraps a session that answers at once.
     pub fn around(within: Box<dyn Session>) -> Box<dyn Session> {
         Box::new(LateSession { within, due: VecDeque::new() })
     }
@@ -106,7 +106,7 @@ impl Session for LateSession {
     }
 }
 
-/// A reply in a word.
+/// Returns a reply in a word.
 pub fn show(reply: &Reply<'_>) -> String {
     match reply {
         Reply::Rows(rows) => {

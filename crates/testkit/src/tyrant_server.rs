@@ -20,7 +20,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
-/// Where to listen.
+/// The place to listen at.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Listen {
     /// A loopback port; 0 takes any that is free.
@@ -43,7 +43,7 @@ struct Shared {
     open: Mutex<Vec<Stream>>,
 }
 
-/// What it calls itself.
+/// Returns what the server calls itself.
 pub fn name() -> Result<String, String> {
     Ok(format!("kvtrial test server for the Tyrant protocol, Tokyo Cabinet {}", cabinet::version()?))
 }

@@ -31,7 +31,7 @@ pub fn until(what: &str, mut is_so: impl FnMut() -> bool) {
     soon(what, || is_so().then_some(()));
 }
 
-/// How often this thread has waited for anything: a sleep, a lock, a reply. Counts what a time would only show on an idle machine.
+/// Returns how often this thread has waited for anything: a sleep, a lock, a reply. Counts what a time would only show on an idle machine.
 pub fn waits_of_this_thread() -> i64 {
     // SAFETY: all zeros is valid for this plain data, which the call fills.
     unsafe {

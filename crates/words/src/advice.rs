@@ -144,7 +144,7 @@ pub fn advice(kind: ReasonKind) -> (&'static str, &'static str) {
     }
 }
 
-/// What it means that it happened once.
+/// Says what it means that a reason of this kind was met once.
 pub(crate) fn once(kind: ReasonKind) -> &'static str {
     match kind {
         ReasonKind::WrongValue => "a wrong value was read",

@@ -194,12 +194,12 @@ pub fn obstacle(pair: &Pair) -> Option<String> {
     })
 }
 
-/// What forbids a comparison, and what to do.
+/// Says what forbids a comparison, and what to do.
 pub(crate) fn unlike(differences: &[Difference]) -> String {
     format!("not compared: {}. Measure both alike, or add --anyway", weighing(differences, Weight::Forbids))
 }
 
-/// What is only compared when asked for.
+/// Says what is only compared when asked for.
 pub(crate) fn across(differences: &[Difference]) -> String {
     format!("not compared: {}. Add --across to compare them anyway", weighing(differences, Weight::Across))
 }

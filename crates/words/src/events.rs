@@ -18,7 +18,7 @@ pub struct PipelineFigures {
     pub queue: Option<QueueFigures>,
 }
 
-/// What happened at the queue.
+/// The figures of the queue.
 #[derive(Clone, Debug, PartialEq)]
 pub struct QueueFigures {
     /// Its name.

@@ -8,7 +8,7 @@ use study::Cell;
 /// Most pairs a sentence names; of more it says how many there are.
 const PAIRS: usize = 4;
 
-/// What the places of a group cannot say: that there are too few trials for any order, or which cells are ahead although they share a
+/// Says what the places of a group cannot say: that there are too few trials for any order, or which cells are ahead although they share a
 /// place. `None` where the places say it all.
 pub fn unseen(group: &Group<'_>) -> Option<String> {
     let listed = || group.cells.iter().filter(|ranked| ranked.rank.is_listed()).map(|ranked| ranked.cell);
@@ -59,7 +59,7 @@ fn quick(metric: Metric) -> &'static str {
     if metric == Metric::P99 { "quick to answer" } else { "fast" }
 }
 
-/// A cell's store, without the durability the whole group keeps.
+/// Returns a cell's store, without the durability the whole group keeps.
 pub(crate) fn name(group: &Group<'_>, cell: &Cell) -> String {
     let stated = group.durability.map(|level| format!(",durability={level}")).unwrap_or_default();
     cell.store.replace(&stated, "")

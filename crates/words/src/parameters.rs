@@ -14,7 +14,7 @@ const BY_WORK: (&str, &str) = ("seconds", "0");
 /// From here on a count has separators.
 const LONG: u64 = 10_000;
 
-/// `records=1,000,000`, without what says nothing: a value that another parameter of the line gives (`read=workload`), and one that
+/// Returns `records=1,000,000`, without what says nothing: a value that another parameter of the line gives (`read=workload`), and one that
 /// changes nothing where it is.
 pub fn shared_parameters(study: &Study) -> Vec<String> {
     let has = |name: &str| study.cells.iter().any(|cell| cell.params.contains_key(name));
@@ -49,7 +49,7 @@ fn says_nothing(study: &Study, name: &str, value: &str) -> bool {
     }
 }
 
-/// `records=100,000 clients=16`: the same words, and counts with separators.
+/// Returns `records=100,000 clients=16`: the same words, and counts with separators.
 pub fn spoken(label: &str) -> String {
     let word = |word: &str| match word.split_once('=').map(|(name, value)| (name, value.parse::<u64>())) {
         Some((name, Ok(count))) if count >= LONG => format!("{name}={}", whole(count)),

@@ -14,7 +14,8 @@ const NAMED: usize = 3;
 /// Each combination with its groups.
 type Parts<'a> = [(&'a Part<'a>, &'a [Group<'a>])];
 
-/// What the combinations show: first of stores against each other, then of each store against itself. `label` says what a cell is called.
+/// Says what the combinations show: first of stores against each other, then of each store against itself. `label` says what a cell is
+/// called.
 pub fn sentences(study: &Study, parts: &Parts<'_>, label: &dyn Fn(&Cell) -> String) -> Vec<String> {
     let mut sentences = leaders(study, parts, label);
     sentences.extend(best_values(study, parts));

@@ -2,8 +2,8 @@
 
 pub use study::whole;
 
-/// A time in seconds: `412 ms`, `1.93 s`, `309 s`, `16 min 40 s`, `3 h 20 min`; of a percentile that failed operations did not let it reach
-/// `not reached`.
+/// Writes a time in seconds: `412 ms`, `1.93 s`, `309 s`, `16 min 40 s`, `3 h 20 min`; of a percentile that failed operations did not let a
+/// trial reach: `not reached`.
 pub fn duration(seconds: f64) -> String {
     if seconds == f64::INFINITY {
         return "not reached".into();
@@ -16,7 +16,7 @@ pub fn duration(seconds: f64) -> String {
     minutes(seconds.round() as u64)
 }
 
-/// A time as a clock shows it, rounded up and at least a second: `0:03`, `16:40`, `3:20:00`.
+/// Writes a time as a clock shows it, rounded up and at least a second: `0:03`, `16:40`, `3:20:00`.
 pub fn clock(seconds: f64) -> String {
     let whole_s = seconds.ceil().max(1.0) as u64;
     match whole_s / 3600 {
@@ -32,7 +32,7 @@ fn minutes(whole_s: u64) -> String {
     }
 }
 
-/// A count or a rate: `950`, `50.8k`, `1.25M`.
+/// Writes a count or a rate: `950`, `50.8k`, `1.25M`.
 pub fn count(number: f64) -> String {
     for (unit, size) in [("", 1.0), ("k", 1e3), ("M", 1e6), ("G", 1e9)] {
         if number / size < 999.5 {
@@ -42,7 +42,7 @@ pub fn count(number: f64) -> String {
     format!("{number:.1e}")
 }
 
-/// A size: `512 B`, `1 KiB`, `64 MiB`; exact where it is a whole number of its unit.
+/// Writes a size: `512 B`, `1 KiB`, `64 MiB`; exact where it is a whole number of its unit.
 pub fn bytes(size: u64) -> String {
     for (unit, shift) in [("PiB", 50), ("TiB", 40), ("GiB", 30), ("MiB", 20), ("KiB", 10)] {
         if size >= 1 << shift {
@@ -56,7 +56,7 @@ pub fn bytes(size: u64) -> String {
     format!("{size} B")
 }
 
-/// A ratio: `x1.93`, `x45.7`, `x214`.
+/// Writes a ratio: `x1.93`, `x45.7`, `x214`.
 pub fn ratio(ratio: f64) -> String {
     match ratio {
         0.0..0.995 => format!("x{ratio:.2}"),
@@ -64,7 +64,7 @@ pub fn ratio(ratio: f64) -> String {
     }
 }
 
-/// A share in percent, of however few: `2.1 %`, `0.004 %`, `0 %`.
+/// Writes a share in percent, of however few: `2.1 %`, `0.004 %`, `0 %`.
 pub fn share(share: f64) -> String {
     let percent = 100.0 * share;
     match percent {

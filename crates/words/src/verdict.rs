@@ -4,12 +4,12 @@ use crate::{group_noun, order, units};
 use analysis::{Better, Group, Metric, Precision, Rank, Shown, separate};
 use study::{Cell, Class, Quantity};
 
-/// The cells of a group with figures to be believed, best first.
+/// Returns the cells of a group with figures to be believed, best first.
 pub fn listed<'a>(group: &Group<'a>) -> Vec<&'a Cell> {
     group.cells.iter().filter(|ranked| ranked.rank.is_listed()).map(|ranked| ranked.cell).collect()
 }
 
-/// `the fastest`.
+/// Returns `the fastest`.
 pub fn best(metric: Metric) -> &'static str {
     match metric {
         Metric::OpsPerS => "the one that does the most",
@@ -18,7 +18,7 @@ pub fn best(metric: Metric) -> &'static str {
     }
 }
 
-/// `a, b and c`.
+/// Returns `a, b and c`.
 pub fn joined(names: &[String]) -> String {
     match names {
         [] => String::new(),
@@ -27,7 +27,7 @@ pub fn joined(names: &[String]) -> String {
     }
 }
 
-/// How many times worse the second is.
+/// Returns how many times worse the second is.
 pub fn ratio(metric: Metric, better: &Cell, worse: &Cell) -> Option<Quantity> {
     match metric.better() {
         Better::Lower => analysis::ratio(better, worse, metric),
@@ -35,8 +35,8 @@ pub fn ratio(metric: Metric, better: &Cell, worse: &Cell) -> Option<Quantity> {
     }
 }
 
-/// `lmdb is 1.60 times as fast as sqlite (1.30 to 2.29).` `None` where there is nothing to compare, or too few trials or too many cells
-/// for any order, which [`order::unseen`] says.
+/// Says `lmdb is 1.60 times as fast as sqlite (1.30 to 2.29).` `None` where there is nothing to compare, or too few trials or too many
+/// cells for any order, which [`order::unseen`] says.
 pub fn of_group(group: &Group<'_>) -> Option<String> {
     let cells = listed(group);
     let name = |cell: &Cell| order::name(group, cell);
@@ -81,7 +81,7 @@ fn ahead(metric: Metric, is: &str, other: &str, ratio: &Quantity) -> String {
     }
 }
 
-/// `1.60`, `140`.
+/// Returns `1.60`, `140`.
 pub(crate) fn times(ratio: f64) -> String {
     units::ratio(ratio).trim_start_matches('x').to_owned()
 }
@@ -89,7 +89,7 @@ pub(crate) fn times(ratio: f64) -> String {
 /// Most sentences between classes.
 const MOST_ACROSS: usize = 3;
 
-/// How the best of each class and level compares with the best of all: said, and never ranked.
+/// Says, and never ranks, how the best of each class and level compares with the best of all.
 pub fn across(groups: &[Group<'_>]) -> Vec<String> {
     let compared = groups.iter().filter(|it| it.class != Some(Class::Baseline) && it.precision == Precision::Exact);
     let mut best: Vec<(&Group<'_>, &Cell, f64)> = compared

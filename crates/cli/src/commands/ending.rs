@@ -9,7 +9,7 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use study::{Status, Study};
 
-/// What is said of a study that was interrupted before its first trial was finished.
+/// The words about a study that was interrupted before its first trial was finished.
 pub const NOTHING_KEPT: &str = "Interrupted before a trial was finished: nothing was kept";
 
 /// Carries out `--clear` after the last trial, also of a run that was interrupted. Returns the exit status.

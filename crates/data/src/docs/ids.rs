@@ -19,7 +19,7 @@ pub enum IdScheme {
     Field(Vec<String>),
 }
 
-/// What is wrong with an id.
+/// A fault in an id, and its remedy.
 pub(super) struct Flaw {
     pub(super) problem: String,
     pub(super) remedy: &'static str,

@@ -20,7 +20,7 @@ pub enum Scalar<'d> {
     Other,
 }
 
-/// What is wrong with a document, and at which byte.
+/// A fault in a document, and the byte where it is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Flaw {
     pub(super) byte: usize,
@@ -28,12 +28,12 @@ pub(super) struct Flaw {
     pub(super) remedy: &'static str,
 }
 
-/// What a file of documents is.
+/// The form a file of documents must have.
 pub(super) const FORM: &str = "write one JSON object per line, or CSV with a header line";
 /// How the words of a name that is there twice begin.
 const TWICE: &str = "the name ";
 
-/// Whether a text is one JSON object and nothing else, with each name once in every object: of a name given twice stores keep the
+/// Checks that a text is one JSON object and nothing else, with each name once in every object: of a name given twice stores keep the
 /// first, the last or both.
 pub(super) fn check(document: &str) -> Result<(), Flaw> {
     let start = document.len() - document.trim_ascii_start().len();

@@ -37,7 +37,7 @@ const SIZES: [(u64, u64); 14] = [
     (1_000_000, MAX_VALUE_BYTES as u64),
 ];
 
-/// What makes them.
+/// The settings items are made from.
 pub(super) struct Made {
     pub(super) seed: u64,
     pub(super) size: ValueSize,
@@ -72,7 +72,7 @@ impl Made {
         out.extend_from_slice(&digits[skipped..]);
     }
 
-    /// Key and value bytes of an item, on average of very many at least.
+    /// Returns the key and value bytes of an item, on average of very many at least.
     pub(super) fn least_bytes(&self) -> u64 {
         let value_bytes = match self.size {
             ValueSize::Fixed(bytes) => bytes.max(MIN_VALUE_BYTES),

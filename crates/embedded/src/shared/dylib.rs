@@ -145,6 +145,8 @@ macro_rules! functions {
         pub struct $type { $(pub $name: $signature),* }
 
         impl $type {
+            /// Loads the functions from a library.
+            ///
             /// # Safety
             /// The functions of these names in the library must have these signatures, and the library must stay loaded.
             pub unsafe fn load(library: &libloading::Library, prefix: &str) -> Result<$type, libloading::Error> {

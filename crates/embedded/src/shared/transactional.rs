@@ -49,7 +49,7 @@ impl Space {
     }
 }
 
-/// Whether a scan goes on.
+/// The next step of a scan: whether the scan goes on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum More {
     /// The next row, please.

@@ -157,7 +157,7 @@ impl Lane<'_> {
         self.submitted.push(slot);
     }
 
-    /// A check is in flight, and stamped like the operations, for its deadline.
+    /// Notes that a check is in flight, and stamps the check like the operations, for its deadline.
     #[cold]
     pub(super) fn check_took_off(&mut self, slot: Slot) {
         let flight = Flight::Check;
@@ -167,7 +167,7 @@ impl Lane<'_> {
         self.submitted.push(slot);
     }
 
-    /// One clock read for all operations that are about to be sent together.
+    /// Reads the clock one time for all operations that are about to be sent together.
     #[inline]
     pub(super) fn stamp_submitted(&mut self) {
         if self.submitted.is_empty() {

@@ -158,7 +158,7 @@ impl<'a> Lane<'a> {
         Ok(Sent::AnsweredOperation)
     }
 
-    /// How late the send was; of a good reply service time, and response time from the intended send.
+    /// Records how late the send was; of a good reply the service time, and the response time from the intended send.
     #[inline]
     pub(super) fn record_open(&mut self, kind: OperationKind, sent: Ticks, due: Ticks, reply: &Reply<'_>) {
         self.last_reply = self.now;

@@ -25,7 +25,7 @@ struct SlotState {
 }
 
 impl<'a> ReadBack<'a> {
-    /// A worker for these slots of the trial.
+    /// Makes a worker for these slots of the trial.
     pub fn new(trial: &'a AppendTrial<'a>, slots: Range<Slot>) -> ReadBack<'a> {
         let one_in = trial.job.verify.one_in();
         ReadBack {

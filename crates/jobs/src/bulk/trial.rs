@@ -53,7 +53,7 @@ pub struct BulkTrial<'a> {
 }
 
 impl<'a> BulkTrial<'a> {
-    /// An execution on an empty store.
+    /// Makes an execution on an empty store.
     pub fn new(input: &'a Input, batch: u32, reduction: Option<&'a Reduction>, setup: &TrialSetup) -> BulkTrial<'a> {
         let store = &setup.capabilities;
         let mut stages = vec![Stage::Load];
@@ -84,13 +84,14 @@ impl<'a> BulkTrial<'a> {
         }
     }
 
-    /// The document a slot puts after these: within the batch the next; when that is whole, those of the other slots come first.
+    /// Returns the document a slot puts after these: within the batch the next; when the batch is whole, the batches of the other slots
+    /// come first.
     pub(super) fn behind(&self, first: usize, put: usize) -> usize {
         let next = first + put;
         if next.is_multiple_of(self.batch) { next + self.batch * (self.slots as usize - 1) } else { next }
     }
 
-    /// What the reduction was to read was not read.
+    /// Notes that the input of the reduction was not read.
     #[cold]
     pub(super) fn lacks(&self) {
         self.reduced.store(false, Ordering::Relaxed);

@@ -18,7 +18,7 @@ pub struct ReadBack<'a> {
 }
 
 impl<'a> ReadBack<'a> {
-    /// A worker for these slots of the trial.
+    /// Makes a worker for these slots of the trial.
     pub fn new(trial: &'a CountTrial<'a>, slots: Range<Slot>) -> ReadBack<'a> {
         ReadBack { trial, terms: slots.map(u64::from).collect(), found: Found::default() }
     }

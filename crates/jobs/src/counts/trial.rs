@@ -73,7 +73,7 @@ impl<'a> CountTrial<'a> {
         self.acknowledged.get(term as usize).map_or(0, |count| count.load(Ordering::Acquire))
     }
 
-    /// One more was.
+    /// Notes that one more increment of a term was acknowledged.
     #[inline]
     pub(super) fn acknowledge(&self, term: u32) {
         if let Some(count) = self.acknowledged.get(term as usize) {
@@ -94,7 +94,7 @@ impl<'a> CountTrial<'a> {
         terms.for_each(|term| unsent[term as usize] += 1);
     }
 
-    /// What the count of a term must be, as far as its increments were sent.
+    /// Returns what the count of a term must be, as far as its increments were sent.
     pub(super) fn right(&self, term: u32) -> u64 {
         let all = self.job.terms.counts[term as usize];
         if !self.any_unsent.load(Ordering::Acquire) {

@@ -53,7 +53,7 @@ impl<'a> EventTrial<'a> {
         }
     }
 
-    /// What the summarizers came to.
+    /// Returns the results of the summarizers.
     pub(super) fn summaries(&self) -> &[EventSummary] {
         self.summed.get().map_or(&[], |summed| &summed.summaries)
     }

@@ -56,12 +56,12 @@ impl PageDoubt {
         self.pairs += partners;
     }
 
-    /// Counters: an increment of a partner's count failed.
+    /// Notes, for counters, that an increment of a partner's count failed.
     pub fn fails_partner(&mut self) {
         self.pairs += 1;
     }
 
-    /// Counters: whether this many more than were acknowledged may be there; from then on they are.
+    /// Returns, for counters, whether this many more increments than were acknowledged may be there; from then on they are.
     pub fn allows_more(&mut self, more: u32) -> bool {
         let allows = (1..=self.failed - self.shown).contains(&more);
         self.shown += if allows { more } else { 0 };

@@ -123,7 +123,7 @@ impl Ledger {
         self.doubts().entry(page).or_default().leaves_out(mentions, partners);
     }
 
-    /// Counters: an increment failed, of the page's own counter or of a partner's.
+    /// Notes, for counters, that an increment failed, of the page's own counter or of a partner's.
     #[cold]
     pub fn fails_to_count(&self, page: u32, is_own: bool) {
         let mut doubts = self.doubts();
@@ -131,7 +131,8 @@ impl Ledger {
         if is_own { doubt.fails(0, None) } else { doubt.fails_partner() }
     }
 
-    /// Counters: whether increments that failed, and are there all the same, make the page's own counter this, where `fans` was expected.
+    /// Returns, for counters, whether increments that failed, and are there all the same, make the page's own counter this number, where
+    /// `fans` was expected.
     #[cold]
     pub fn is_counted(&self, page: u32, number: i64, fans: u32) -> bool {
         let Ok(number) = u32::try_from(number) else { return false };

@@ -15,7 +15,7 @@ use std::sync::{Mutex, PoisonError};
 use store::Slot;
 use study::{Answer, Reason, WriteAccount};
 
-/// Whether the store's answers can be checked.
+/// The checks of a trial: whether the store's answers can be checked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Checks {
     /// Everything is.

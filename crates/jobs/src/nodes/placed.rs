@@ -6,7 +6,7 @@ use serde_json::Value;
 use std::sync::{Mutex, PoisonError};
 use store::{Keepers, Store, Whereabouts};
 
-/// What it has said so far.
+/// The places of the keys that the cluster has named so far.
 #[derive(Default)]
 pub(super) struct Placed {
     before: Mutex<Option<Said>>,

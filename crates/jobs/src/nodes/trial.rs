@@ -134,12 +134,12 @@ impl<'a> NodesTrial<'a> {
         })
     }
 
-    /// A thread has got all keys it was to move.
+    /// Notes that a thread has got all keys it was to move.
     pub(super) fn swept(&self) {
         self.moving.lock().unwrap_or_else(PoisonError::into_inner).ended = Some(Instant::now());
     }
 
-    /// An operation on this key failed while keys move: of its requests some may have been carried out, the last one not.
+    /// Notes that an operation on this key failed while keys move: of its requests some may have been carried out, the last one not.
     pub(super) fn shake(&self, id: u64) {
         self.shaken.lock().unwrap_or_else(PoisonError::into_inner).insert(id);
     }
@@ -149,7 +149,7 @@ impl<'a> NodesTrial<'a> {
         self.shaken.lock().unwrap_or_else(PoisonError::into_inner).contains(&id)
     }
 
-    /// The old node of such a key still has it.
+    /// Notes that the old node of such a key still has it.
     pub(super) fn stayed(&self) {
         self.stayed.fetch_add(1, Ordering::Relaxed);
     }

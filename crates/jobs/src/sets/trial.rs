@@ -76,7 +76,7 @@ struct Kept {
 }
 
 impl<'a> SetTrial<'a> {
-    /// An execution of these sets, kept in this way.
+    /// Makes an execution of these sets, kept in this way.
     pub fn new(sets: &'a IdSets, truth: &'a Truth, way: SetWay) -> SetTrial<'a> {
         let counts = vec![None; truth.counted.len()];
         let reading = Stage::ReadBack.name();

@@ -67,9 +67,9 @@ fn aged(ledger: &Ledger, id: u64, sight: Sight, version: u32) -> Result<(), Offe
     })
 }
 
-/// The reply to a scan from key `start` on of at most `limit` keys. Ids are consecutive and so are their keys, so the
-/// rows must be exactly the next ids; only those from `certain` on, whose insertion was not acknowledged when the
-/// scan was sent, may be left out. `sights` is what was known then of the ids from `start` on.
+/// Judges the reply to a scan from key `start` on of at most `limit` keys. Ids are consecutive and so are their keys, so the rows must be
+/// exactly the next ids; only the ids from `certain` on, whose insertion was not acknowledged when the scan was sent, may be left out.
+/// `sights` is what was known then of the ids from `start` on.
 ///
 /// # Errors
 /// The first thing that is wrong with it.

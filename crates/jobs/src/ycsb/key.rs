@@ -23,7 +23,7 @@ pub fn key(id: u64) -> [u8; KEY_BYTES] {
     key
 }
 
-/// How an id becomes a key.
+/// The way an id becomes a key.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum KeyNames {
     /// Keys are in the order of their ids.
@@ -37,7 +37,7 @@ pub enum KeyNames {
 pub const MOST_HASHED: u64 = 1 << DIGIT_BITS;
 
 impl KeyNames {
-    /// The key of this id.
+    /// Returns the key of this id.
     #[inline]
     pub fn key(self, id: u64) -> [u8; KEY_BYTES] {
         match self {

@@ -152,7 +152,7 @@ impl Ledger {
         }
     }
 
-    /// The same, of keys with these names.
+    /// Returns the same ledger, for keys with these names.
     pub fn named(self, names: KeyNames) -> Ledger {
         Ledger { names, ..self }
     }

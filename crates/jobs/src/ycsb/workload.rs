@@ -195,7 +195,7 @@ pub enum LoadOrder {
 }
 
 impl LoadOrder {
-    /// How ids become keys.
+    /// Returns how ids become keys.
     pub fn names(self) -> KeyNames {
         match self {
             LoadOrder::Rising | LoadOrder::Scattered => KeyNames::InOrder,

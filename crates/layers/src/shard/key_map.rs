@@ -25,7 +25,7 @@ struct Change {
     lost: Option<usize>,
 }
 
-/// How keys are spread.
+/// The way keys are spread.
 #[derive(Clone, Debug)]
 pub(super) enum Scheme {
     /// A node is computed from the key.
@@ -237,7 +237,7 @@ impl Route for KeyMap {
     }
 }
 
-/// Where an operation of several requests stands.
+/// The state of an operation of several requests.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Step {
     /// It is on a key that moves.
@@ -246,7 +246,7 @@ pub(super) enum Step {
     Ring(rings::Step),
 }
 
-/// Where an operation on a key that moves stands.
+/// The state of an operation on a key that moves.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Move {
     /// The new node is asked for it.

@@ -13,7 +13,7 @@ use super::stepping::{Ask, Begin, Gift, Next, Request};
 use crate::placement::NameRing;
 use store::{Failure, Operation, Reply};
 
-/// Where keys and their records belong. Storage nodes have the numbers from 0, lookup nodes those behind all storage nodes.
+/// The nodes where keys and their records belong. Storage nodes have the numbers from 0, lookup nodes the numbers behind all storage nodes.
 #[derive(Clone, Debug)]
 pub(super) struct Rings {
     storage: NameRing,
@@ -32,7 +32,7 @@ fn named(name: &[u8]) -> Option<usize> {
     number.checked_sub(1)
 }
 
-/// What an operation does where its key lies.
+/// The action of an operation in the place where its key lies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Purpose {
     Get,
@@ -40,7 +40,7 @@ pub(super) enum Purpose {
     Delete,
 }
 
-/// What is asked.
+/// The question a node is asked.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Step {
     /// The value, of the storage node that owns the key.

@@ -9,7 +9,7 @@ use store::{
 };
 use study::HeadOfLine;
 
-/// Which requests an operation takes.
+/// The course of an operation: the requests it takes.
 pub(super) trait Course: Route {
     /// What a request is for.
     type Step: Copy;
@@ -21,7 +21,7 @@ pub(super) trait Course: Route {
     fn go_on(&self, step: Self::Step, key: &[u8], held: &mut Vec<u8>, reply: &Reply<'_>) -> Next<Self::Step>;
 }
 
-/// How an operation begins.
+/// The beginning of an operation.
 pub(super) enum Begin<S> {
     /// It is one request, to the node of its key.
     Whole,
@@ -39,7 +39,7 @@ pub(super) struct Ask<S> {
     pub then: S,
 }
 
-/// What is asked of a node, of the operation's key.
+/// The request a node gets, for the operation's key.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Request {
     /// The operation itself.
@@ -54,7 +54,7 @@ pub(super) enum Request {
     Delete,
 }
 
-/// What follows on a reply.
+/// The step that follows on a reply.
 pub(super) enum Next<S> {
     /// Another request.
     Ask(Ask<S>),
@@ -62,7 +62,7 @@ pub(super) enum Next<S> {
     Give(Gift),
 }
 
-/// What the client gets.
+/// The reply the client gets.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Gift {
     /// The reply that came last.

@@ -25,7 +25,7 @@ pub(crate) struct Login {
     script: Script,
 }
 
-/// Whether a connection begins by giving the server [`SCRIPT`].
+/// The beginning of a connection: whether it gives the server [`SCRIPT`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Script {
     /// The connection begins with it.

@@ -7,7 +7,7 @@ use store::wire::ascii::parse_i64;
 use store::wire::{Codec, Decoded, Expect};
 use store::{Failure, Operation, OperationKind, Reply};
 
-/// Whether the next request is preceded by `ASKING`. A session and the codecs of its connections share it.
+/// A flag that says whether the next request is preceded by `ASKING`. A session and the codecs of its connections share it.
 pub(super) type Asking = Rc<Cell<bool>>;
 
 const ASKING: &[u8] = b"*1\r\n$6\r\nASKING\r\n";

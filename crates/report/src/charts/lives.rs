@@ -11,7 +11,7 @@ pub(crate) struct NodeLife {
     pub(crate) took_over_s: Vec<f64>,
 }
 
-/// What a node does for a time. While it is down it does nothing.
+/// The state of a node for a time. While the node is down it does nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum NodeDoing {
     Runs,

@@ -5,7 +5,7 @@ use study::Stall;
 /// Most stalls marked in one chart.
 const MOST: usize = 40;
 
-/// Those one chart marks: all there are, or the longest.
+/// The stalls one chart marks: all there are, or the longest.
 pub(super) struct MarkedStalls {
     /// The shortest that is marked.
     from_s: f64,

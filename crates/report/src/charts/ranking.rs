@@ -7,7 +7,8 @@ use analysis::{Better, Group, Metric, Precision, Rank, RankedCell};
 use serde_json::{Value, json};
 use study::{Cell, Class, Quantity};
 
-/// Where the largest figure is this many times the smallest, the shortest bars would be hairs: points on a logarithmic axis are drawn.
+/// The ratio of the largest figure to the smallest above which the shortest bars would be hairs: points on a logarithmic axis are drawn
+/// then.
 pub(crate) const WIDEST_LINEAR: f64 = 40.0;
 /// Points of single trials drawn in a chart, and of one cell: more would lie on each other.
 const MOST_DOTS: usize = 400;
@@ -43,12 +44,12 @@ pub(crate) fn chart(group: &Group<'_>, part: &str, identities: &Identities) -> O
 /// Most rows or lines of a chart: of more the first are drawn, and all are in its table.
 const MOST_ROWS: usize = 200;
 
-/// The rows, or lines, that are drawn.
+/// Returns the rows, or lines, that are drawn.
 pub(crate) fn first<T>(rows: &[T]) -> &[T] {
     &rows[..rows.len().min(MOST_ROWS)]
 }
 
-/// That not all of these rows are drawn, to follow a note.
+/// Says that not all of these rows are drawn, to follow a note.
 pub(crate) fn left_out(rows: usize) -> String {
     match rows > MOST_ROWS {
         true => {

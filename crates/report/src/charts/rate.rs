@@ -7,7 +7,7 @@ use analysis::Unit;
 use serde_json::{Value, json};
 use study::{RateSearch, Study};
 
-/// One chart per search.
+/// Returns one chart per search.
 pub(crate) fn charts(study: &Study) -> Vec<Chart> {
     study.rate_search.iter().filter(|search| !search.points.is_empty()).map(chart).collect()
 }

@@ -17,7 +17,7 @@ const MOST_FACETS: usize = 48;
 /// Combinations of other parameters that get a picture.
 const MOST_COMBINATIONS: usize = 24;
 
-/// All charts of a study in which something varies.
+/// Returns all charts of a study in which something varies.
 pub(crate) fn charts(study: &Study, identities: &Identities) -> Vec<Chart> {
     let cells: Vec<&Cell> = study.cells.iter().filter(|cell| !cell.baseline).collect();
     let axes = axes(study, &cells);

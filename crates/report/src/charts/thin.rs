@@ -1,6 +1,6 @@
 //! Curves of no more points than a picture can show.
 
-/// At most this many points; of each run of points `worse` decides which is kept, so no stall is lost.
+/// Returns at most this many points; of each run of points `worse` decides which is kept, so no stall is lost.
 pub(super) fn thinned(points: &[(f64, f64)], most: usize, worse: fn(f64, f64) -> f64) -> Vec<(f64, f64)> {
     let run = points.len().div_ceil(most.max(1)).max(1);
     let short = |x: f64| format!("{x:.4e}").parse::<f64>().unwrap_or(x);

@@ -4,9 +4,9 @@
 pub(crate) const ECHARTS: &str = include_str!("../../vendor/echarts/echarts.min.js");
 /// Turns chart descriptions into ECharts options; the same in the page and for the files.
 pub(crate) const CHART: &str = include_str!("../../assets/chart.js");
-/// What moves in the page.
+/// The script that moves things in the page.
 pub(crate) const PAGE: &str = include_str!("../../assets/page.js");
-/// How it looks.
+/// The style sheet of the page.
 pub(crate) const STYLE: &str = include_str!("../../assets/page.css");
 /// The font of PNG files; see `vendor/font/README.md`.
 #[cfg(feature = "plots")]

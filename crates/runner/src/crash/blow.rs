@@ -39,7 +39,7 @@ impl Cutting<'_> {
         }
     }
 
-    /// What clients do when writes fail.
+    /// Returns what clients do when writes fail.
     pub(super) fn endurance(&self) -> Endurance {
         self.outage().map_or(Endurance::GiveUp, |_| Endurance::GoOn { timeout: TIMEOUT })
     }
@@ -126,7 +126,7 @@ pub(super) fn shell(line: &str) -> Command {
     command
 }
 
-/// Whether a command of the user's ended well.
+/// Checks that a command of the user's ended well.
 pub(super) fn ran(option: &str, status: std::io::Result<ExitStatus>) -> Result<(), StoreError> {
     match status {
         Ok(status) if status.success() => Ok(()),

@@ -79,7 +79,7 @@ impl UsualFault {
 }
 
 impl AskedFault {
-    /// What is done, and when, to a store with this number of nodes in a trial of this length.
+    /// Returns what is done, and when, to a store with this number of nodes in a trial of this length.
     pub(super) fn planned(&self, nodes: usize, length: Option<Duration>) -> Result<Vec<PlannedFault>, String> {
         match (self, length) {
             (AskedFault::Planned(fault), _) => Ok(vec![fault.clone()]),

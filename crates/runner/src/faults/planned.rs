@@ -7,7 +7,7 @@ use std::str::FromStr;
 use std::time::Duration;
 
 const GRAMMAR: &str = "write 'at 5s kill 2', 'at 5s stop 2', 'at 8s restart 2', 'at 5s freeze 2 for 3s' or 'at 5s add'";
-/// How one begins that a job asks for, in the place of a time.
+/// The words that begin a fault a job asks for, in the place of a time.
 pub(super) const CHANGE: &str = "at change:";
 /// Longest time that can be asked for.
 const LONGEST_S: f64 = 1e6;
@@ -20,7 +20,7 @@ pub struct PlannedFault {
     pub(super) act: Act,
 }
 
-/// What is done, to which node.
+/// The act that is done, and the node it is done to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Act {
     Kill(usize),
@@ -31,7 +31,7 @@ pub(super) enum Act {
 }
 
 impl PlannedFault {
-    /// What a job wants done when a phase begins.
+    /// Returns the act that a job wants done when a phase begins, as a fault.
     pub(super) fn of_job(act: NodeAct) -> PlannedFault {
         let (text, act) = match act {
             NodeAct::Add | NodeAct::Remove(_) => (format!("{CHANGE} add"), Act::Add),

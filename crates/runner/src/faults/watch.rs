@@ -8,11 +8,11 @@ use std::time::{Duration, Instant};
 /// How often they are asked.
 const LOOK_AGAIN: Duration = Duration::from_millis(20);
 
-/// How long before a fault it is asked who leads.
+/// The time before a fault at which kvtrial asks who leads.
 pub(super) const LEADERS_BEFORE: Duration = Duration::from_millis(100);
 
 impl Faulting {
-    /// Who leads, if the node that is about to be struck is one of them.
+    /// Returns who leads, if the node that is about to be struck is one of the leaders.
     pub(super) fn led(&self, fault: usize, nodes: &Nodes) -> Option<Vec<String>> {
         let (strikes, node) = {
             let it = &self.state().happened[fault];

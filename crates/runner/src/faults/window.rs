@@ -3,8 +3,9 @@
 use analysis::TOGETHER_S;
 use study::{DarkTime, FaultRecord, SeriesPoint};
 
-/// Of the parts of the key space that were dark from a moment to another: the longest time one was, and the largest share of the keys that
-/// was at the same time. A time belongs to the window it begins in, as what is about to fail may have an operation in flight already.
+/// Returns, of the parts of the key space that were dark from a moment to another: the longest time one was, and the largest share of the
+/// keys that was at the same time. A time belongs to the window it begins in, as what is about to fail may have an operation in flight
+/// already.
 pub(super) fn darkest(dark: &[DarkTime], from_s: f64, until_s: f64) -> (f64, f64) {
     let begins = |it: &&DarkTime| (from_s - TOGETHER_S..until_s).contains(&it.from_s) && it.until_s > from_s;
     let dark: Vec<&DarkTime> = dark.iter().filter(begins).collect();
@@ -29,8 +30,8 @@ pub(super) struct Window {
     pub(super) failed: u64,
 }
 
-/// What the series shows from a moment to another. An interval belongs to the window it ends in; where no interval has a good reply,
-/// none came. The series ends with the last reply, the window may end later.
+/// Returns what the series shows from a moment to another. An interval belongs to the window it ends in; where no interval has a good
+/// reply, none came. The series ends with the last reply, the window may end later.
 pub(super) fn window(series: &[SeriesPoint], from_s: f64, to_s: f64) -> Window {
     let (mut begin_s, mut good_s) = (0.0, from_s);
     let mut seen = Window { gap_s: 0.0, resolution_s: 0.0, failed: 0 };

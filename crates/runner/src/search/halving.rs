@@ -36,7 +36,7 @@ pub trait SettingTrials {
     fn spent(&self) -> Duration;
 }
 
-/// What a search knows of a setting.
+/// The record a search keeps of a setting.
 #[derive(Clone, Debug, Default)]
 pub struct Record {
     /// Scores of its trials, and the round of each.
@@ -151,7 +151,7 @@ fn expected(records: &[Record], setting: usize) -> Duration {
     if plays > 0 { took / plays } else { Duration::ZERO }
 }
 
-/// Fisher and Yates.
+/// Shuffles the items, as Fisher and Yates do.
 pub(super) fn shuffle<T>(items: &mut [T], random: &mut Rng) {
     for last in (1..items.len()).rev() {
         items.swap(last, random.below(last as u64 + 1) as usize);

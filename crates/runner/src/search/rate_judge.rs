@@ -71,7 +71,7 @@ pub(super) fn judge(record: &TrialRecord, bound: Bound, ops_per_s: f64, duration
     Seen { figure_ns, course }
 }
 
-/// What was tried, by rate.
+/// Returns the rates that were tried, in order.
 pub(super) fn points(tried: &[(f64, TrialRecord)], bound: Bound, duration: Option<Duration>) -> Vec<RatePoint> {
     let mut rates: Vec<f64> = tried.iter().map(|(rate, _)| *rate).collect();
     rates.sort_by(f64::total_cmp);

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use store::StoreInfo;
 
-/// Who hears what a worker says.
+/// A listener that hears what a worker says.
 pub(crate) trait Link {
     /// Says it and goes on.
     fn say(&mut self, report: FromWorker);
@@ -15,7 +15,7 @@ pub(crate) trait Link {
     fn ask(&mut self, report: FromWorker) -> Order;
 }
 
-/// What a worker has at hand.
+/// The things a worker has at hand.
 pub(crate) struct Bench<'a> {
     /// The store's adapter.
     pub(crate) info: &'static StoreInfo,

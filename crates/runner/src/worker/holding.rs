@@ -5,7 +5,8 @@ use job::Trial;
 use store::Store;
 use study::{Reason, ReasonKind, whole};
 
-/// What is wrong with it; nothing where the store or the job cannot say. Not for a store of the user's: it may hold other keys.
+/// Returns what is wrong with what the store holds; nothing where the store or the job cannot say. Not for a store of the user's: it may
+/// hold other keys.
 pub(crate) fn reasons(store: &dyn Store, trial: &dyn Trial) -> Vec<Reason> {
     let reason = |kind, count, example: String| Reason { kind, count, example };
     let held = match store.holding() {

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use store::{SessionPlan, Store, Threading};
 use study::{CurvePoint, Reason, ReasonKind, SeriesPoint, Stall};
 
-/// What became of the phases.
+/// The outcome of the phases.
 pub(crate) struct PhasesDone {
     /// All were completed.
     pub(crate) complete: bool,

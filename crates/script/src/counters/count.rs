@@ -28,7 +28,7 @@ struct Sum {
     acknowledged: AtomicI64,
 }
 
-/// What is known of a counter when something is asked of it.
+/// The knowledge of a counter when something is asked of it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct CountSince {
     up: i64,
@@ -37,7 +37,7 @@ pub(crate) struct CountSince {
 }
 
 impl CountSince {
-    /// What was acknowledged.
+    /// Returns the sum of what was acknowledged.
     pub(crate) fn sum(self) -> i64 {
         self.up.wrapping_add(self.down)
     }
@@ -48,7 +48,7 @@ impl CountSince {
         added(self.up, down)..=added(self.down, up)
     }
 
-    /// With one's own increment.
+    /// Returns the same with one's own increment.
     pub(super) fn with(self, step: i64) -> CountSince {
         match step < 0 {
             true => CountSince { down: self.down.wrapping_add(step), ..self },
@@ -91,14 +91,14 @@ impl Count {
         if step < 0 { &self.down } else { &self.up }
     }
 
-    /// What is known now.
+    /// Returns what is known now.
     pub(super) fn since(&self) -> CountSince {
         let turn = self.turn.load(Ordering::SeqCst);
         let acknowledged = |sum: &Sum| sum.acknowledged.load(Ordering::SeqCst);
         CountSince { up: acknowledged(&self.up), down: acknowledged(&self.down), turn }
     }
 
-    /// An increment is sent: what was known before, and what the counter may come to now.
+    /// Notes that an increment is sent: returns what was known before, and what the counter may come to now.
     pub(super) fn starts(&self, step: i64) -> (CountSince, RangeInclusive<i128>) {
         let since = self.since();
         let before = self.sum(step).sent.fetch_add(step, Ordering::SeqCst);
@@ -118,7 +118,7 @@ impl Count {
         self.is_there.store(true, Ordering::SeqCst);
     }
 
-    /// A delete is sent.
+    /// Notes that a delete is sent.
     pub(super) fn deletes(&self) {
         self.turn.fetch_add(1, Ordering::SeqCst);
         self.deletes.fetch_add(1, Ordering::SeqCst);
@@ -127,7 +127,7 @@ impl Count {
         }
     }
 
-    /// It was acknowledged.
+    /// Notes that the delete was acknowledged.
     pub(super) fn deleted(&self) {
         if !self.is_doubtful() {
             self.up.forget();
@@ -138,7 +138,7 @@ impl Count {
         let _ = self.deletes.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |deletes| deletes.checked_sub(1));
     }
 
-    /// Nobody knows what is left of it.
+    /// Notes that nobody knows what is left of the counter.
     pub(super) fn doubt(&self) {
         self.doubtful.store(true, Ordering::SeqCst);
     }
@@ -147,7 +147,7 @@ impl Count {
         self.doubtful.load(Ordering::SeqCst)
     }
 
-    /// What a reply must have been that was asked for when this was known, if it is something else.
+    /// Returns what a reply must have been that was asked for when `since` was known, if it is something else.
     pub(super) fn judge(&self, since: CountSince, seen: i64) -> Option<String> {
         let sent = |sum: &Sum| sum.sent.load(Ordering::SeqCst);
         let (least, most) = since.reach(sent(&self.up), sent(&self.down)).into_inner();

@@ -31,8 +31,9 @@ enum Course {
 }
 
 impl ScriptWorker<'_> {
-    /// An operation failed. After a lost connection, or where nodes fail on purpose, it is sent again until half the deadline has passed; what could then
-    /// take place twice is not. What nodes that fail on purpose did not answer gives nil and the reason. Any other failure ends the script.
+    /// Handles an operation that failed. After a lost connection, or where nodes fail on purpose, the operation is sent again until half
+    /// the deadline has passed; an operation that could then take place twice is not. An operation that nodes that fail on purpose did not
+    /// answer gives nil and the reason. Any other failure ends the script.
     #[cold]
     pub(super) fn failed(&mut self, at: usize, failure: &Failure<'_>, reply: &Reply<'_>) -> Result<(), Offence> {
         let course = self.course(at, failure);
@@ -92,8 +93,8 @@ impl ScriptWorker<'_> {
         }
     }
 
-    /// The script failed in a unit in which it had nil for an operation that failed: the unit is abandoned, as a request of an application
-    /// would be, and where units are repeated the client begins its next one. False: the script failed otherwise.
+    /// Abandons the unit in which the script failed, if the script had nil there for an operation that failed, as a request of an
+    /// application would be abandoned; where units are repeated the client begins its next one. False: the script failed otherwise.
     #[cold]
     pub(super) fn abandons_unit(&mut self, at: usize) -> bool {
         if self.clients[at].unit != Unit::Disturbed || !self.standing.has_given_up() {
@@ -112,7 +113,7 @@ impl ScriptWorker<'_> {
         true
     }
 
-    /// No answer will come to what a client asked for: until its key is read, nobody knows whether it took effect.
+    /// Notes that no answer will come to what a client asked for: until its key is read, nobody knows whether it took effect.
     pub(super) fn leave_open(&mut self, at: usize) {
         let Client { coroutine: Some(co), claim, asked, failing: Some(Failing { reached: true, .. }), .. } =
             &self.clients[at]

@@ -16,7 +16,7 @@ use study::Address;
 /// The time below which a wait gets a limit; a longer wait ends at the next nudge.
 pub(crate) const PRECISE_BELOW: Duration = Duration::from_millis(40);
 
-/// Whether a read may wait.
+/// The patience of a read: whether it may wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Read {
     /// The read takes the bytes that are there.
@@ -52,7 +52,7 @@ pub(crate) struct Socket {
 }
 
 impl Socket {
-    /// Connects; TCP without delay of small segments.
+    /// Connects to an endpoint; TCP without delay of small segments.
     pub fn connect(endpoint: &Endpoint, timeout: Duration) -> io::Result<Socket> {
         match &endpoint.address {
             Address::Unix(path) => {

@@ -4,7 +4,7 @@ use std::fmt::Write;
 use study::{Status, Study};
 use words::{meaning, remedy};
 
-/// One cell a test case: void is a failure, not run is skipped; the time is the median of its trials.
+/// Writes one cell per test case: void is a failure, not run is skipped; the time is the median of its trials.
 pub fn study_junit(study: &Study) -> String {
     let names = analysis::CellNames::of(study);
     let cases = study.cells.iter().map(|cell| {
@@ -54,7 +54,7 @@ pub(crate) struct TestCase {
     pub output: String,
 }
 
-/// How a test case ended.
+/// The end of a test case.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum TestResult {
     Passed,

@@ -6,8 +6,8 @@ use std::fmt::Write;
 use study::{Class, Status, Study};
 use words::{Batches, left_sentences, order, promise, shown_rate, units};
 
-/// A table for every combination of parameters and every group that may be ranked together, best first; void cells last, with
-/// their reasons beneath.
+/// Writes a table for every combination of parameters and every group that may be ranked together, best first; void cells last, with their
+/// reasons beneath.
 pub fn study_markdown(study: &Study) -> String {
     let mut jobs: Vec<&str> = study.cells.iter().map(|cell| cell.job.as_str()).collect();
     jobs.dedup();

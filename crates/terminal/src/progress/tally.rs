@@ -59,7 +59,7 @@ pub(super) fn per_s(trial: &TrialRecord) -> f64 {
     trial.ops_per_s * analysis::records_per_operation(trial).unwrap_or(1.0)
 }
 
-/// What is counted: what the job stores, where an operation carries several.
+/// Names what is counted: what the job stores, where an operation carries several.
 pub(super) fn unit(batches: bool, stored: Batches) -> &'static str {
     if batches { stored.unit() } else { "op/s" }
 }

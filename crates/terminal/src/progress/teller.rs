@@ -52,7 +52,7 @@ impl Teller {
         self.shared.now().doing = Some((trial, what));
     }
 
-    /// A line was written; nothing that could last is being done.
+    /// Notes that a line was written, and that nothing that could last is being done.
     pub(super) fn rests(&self) {
         let mut now = self.shared.now();
         (now.doing, now.last) = (None, Instant::now());

@@ -15,12 +15,12 @@ pub(super) struct TimeLeft {
 }
 
 impl TimeLeft {
-    /// A trial of this cell is still to come.
+    /// Notes that a trial of this cell is still to come.
     pub(super) fn plan(&mut self, cell: &str) {
         *self.planned.entry(cell.to_owned()).or_default() += 1;
     }
 
-    /// A trial of this cell begins; `remaining` come after it.
+    /// Notes that a trial of this cell begins; `remaining` come after it.
     pub(super) fn began(&mut self, cell: &str, remaining: u32) {
         self.remaining = remaining;
         if let Some(left) = self.planned.get_mut(cell) {
@@ -28,7 +28,7 @@ impl TimeLeft {
         }
     }
 
-    /// A trial of this cell took that long.
+    /// Notes that a trial of this cell took that long.
     pub(super) fn finished(&mut self, cell: &str, duration: Duration) {
         let known = self.finished.entry(cell.to_owned()).or_default();
         *known = (known.0 + 1, known.1 + duration);

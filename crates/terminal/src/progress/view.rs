@@ -19,7 +19,7 @@ fn padded(text: &str, columns: usize) -> String {
     text + &" ".repeat(blanks)
 }
 
-/// What a cell came to so far: `redis-unix   983 ms   99.8k op/s  p99   133 µs  valid 2/3`.
+/// Says what a cell came to so far: `redis-unix   983 ms   99.8k op/s  p99   133 µs  valid 2/3`.
 pub(super) fn cell(name: &str, tally: &Tally, planned: u32, stored: Batches, colour: Colour) -> String {
     let style = match tally.status {
         Status::NotRun | Status::Valid => Style::Good,

@@ -1,6 +1,6 @@
 //! What all protocols have in common: requests, answers, and how they are read and written.
 
-/// What a client asks for.
+/// The action a client asks for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Action {
     Get {
@@ -60,14 +60,14 @@ pub enum Action {
     Say(Vec<u8>),
 }
 
-/// What is made of sets.
+/// The combination that is made of sets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Combination {
     Union,
     Intersection,
 }
 
-/// When a put is carried out.
+/// The condition on which a put is carried out.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Condition {
     Always,
@@ -76,14 +76,14 @@ pub enum Condition {
     Value(Vec<u8>),
 }
 
-/// What an append does to a missing key.
+/// The effect of an append to a missing key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Missing {
     Creates,
     Refuses,
 }
 
-/// How a counter is kept.
+/// The way a counter is kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Counter {
     /// Decimal, 64 bits with sign; refuses to overflow.
@@ -94,7 +94,7 @@ pub enum Counter {
     Binary,
 }
 
-/// What the server says.
+/// The response of the server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Response {
     Value {
@@ -120,7 +120,7 @@ pub struct Request<F> {
     pub form: F,
 }
 
-/// What was found at the start of some bytes.
+/// The find at the start of some bytes.
 pub enum Parsed<F> {
     Incomplete,
     Request {
@@ -151,12 +151,12 @@ pub trait Dialect: Send + Sync {
     }
 }
 
-/// The end of the line at the start of `input`, before its CR LF.
+/// Returns the end of the line at the start of `input`, before its CR LF.
 pub fn line_end(input: &[u8]) -> Option<usize> {
     input.windows(2).position(|pair| pair == b"\r\n")
 }
 
-/// A decimal number.
+/// Reads a decimal number.
 pub fn decimal<T: std::str::FromStr>(text: &[u8]) -> Option<T> {
     std::str::from_utf8(text).ok()?.parse().ok()
 }

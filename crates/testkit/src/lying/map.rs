@@ -27,7 +27,7 @@ struct Entry {
     first: Vec<u8>,
 }
 
-/// What a key was.
+/// The past state of a key.
 pub struct Past {
     key: Vec<u8>,
     entry: Option<Entry>,
@@ -36,7 +36,7 @@ pub struct Past {
 }
 
 impl Map {
-    /// What the keys are that this writes.
+    /// Returns what the keys are that this action writes.
     pub fn past(&self, action: &Action) -> Vec<Past> {
         let keys = match action {
             Action::Put { key, .. } | Action::Append { key, .. } | Action::Delete { key } => vec![key],
@@ -150,25 +150,25 @@ impl Map {
         }
     }
 
-    /// The value `key` had before its last change.
+    /// Returns the value `key` had before its last change.
     pub fn previous(&self, key: &[u8]) -> Option<Vec<u8>> {
         let entry = self.entries.get(key)?;
         entry.previous.clone().filter(|previous| previous.len() >= TELLING_BYTES && *previous != entry.value)
     }
 
-    /// The value that was put last, if that is another than this key's.
+    /// Returns the value that was put last, if that is another than this key's.
     pub fn last_put(&self, key: &[u8]) -> Option<Vec<u8>> {
         let own = &self.entries.get(key)?.value;
         Some(self.last.clone()).filter(|last| last != own)
     }
 
-    /// The first value `key` had, if it has another now.
+    /// Returns the first value `key` had, if it has another now.
     pub fn first(&self, key: &[u8]) -> Option<Vec<u8>> {
         let entry = self.entries.get(key)?;
         Some(entry.first.clone()).filter(|first| *first != entry.value)
     }
 
-    /// A value of another key than this.
+    /// Returns a value of another key than this.
     pub fn another(&self, key: &[u8]) -> Option<Vec<u8>> {
         let own = &self.entries.get(key)?.value;
         let mut others = self.entries.iter().filter(|(other, _)| *other != key).map(|(_, entry)| &entry.value);
@@ -198,7 +198,7 @@ impl Map {
         }
     }
 
-    /// The same put without its condition, where that is not met.
+    /// Returns the same put without its condition, where that is not met.
     pub fn forced(&self, action: &Action) -> Option<Action> {
         let Action::Put { key, value, condition } = action else { return None };
         let forced = Action::Put { key: key.clone(), value: value.clone(), condition: Condition::Always };

@@ -7,7 +7,7 @@ const KEY_BYTES: usize = 250;
 
 pub struct Memcached;
 
-/// What a request wants to see in its answer.
+/// The parts a request wants to see in its answer.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Form {
     /// `v`: the value.

@@ -19,7 +19,7 @@ impl Resp {
     }
 }
 
-/// How an answer is written.
+/// The way an answer is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
     /// As a status line, where the answer is "done".

@@ -169,7 +169,7 @@ impl LyingServer {
         LyingServer { shared, listening: Some(listening), address }
     }
 
-    /// The TCP port; 0 on a unix socket.
+    /// Returns the TCP port; 0 on a unix socket.
     pub fn port(&self) -> u16 {
         match self.address {
             Address::Tcp(port) => port,
@@ -182,12 +182,12 @@ impl LyingServer {
         self.shared.reads.load(Ordering::Relaxed)
     }
 
-    /// The lies told so far, oldest first.
+    /// Returns the lies told so far, oldest first.
     pub fn told(&self) -> Vec<Told> {
         lock(&self.shared.told).clone()
     }
 
-    /// What was asked over each connection so far, in the order they came.
+    /// Returns what was asked over each connection so far, in the order the connections came.
     pub fn visits(&self) -> Vec<Visit> {
         lock(&self.shared.visits).clone()
     }

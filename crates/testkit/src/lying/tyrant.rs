@@ -4,7 +4,7 @@ use super::dialect::{Action, Condition, Counter, Dialect, Missing, Parsed, Reque
 
 pub struct Tyrant;
 
-/// What follows the status of an answer.
+/// The form of what follows the status of an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
     /// Nothing.

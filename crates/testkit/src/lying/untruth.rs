@@ -6,7 +6,7 @@ use super::server::{Shared, lock};
 use super::{Lie, Target, Told};
 use std::sync::atomic::Ordering;
 
-/// The first rule about this request that is due now, among the lies that are `possible`; notes that it was used.
+/// Returns the lie of the first rule about this request that is due now, among the lies that are `possible`; notes that the rule was used.
 pub(super) fn due(
     action: &Action,
     visit: usize,
@@ -44,13 +44,13 @@ pub(super) fn is_about_values(lie: Lie) -> bool {
     )
 }
 
-/// A conditional put that is carried out though its condition is not met, where such a lie is due.
+/// Returns a conditional put that is carried out though its condition is not met, where such a lie is due.
 pub(super) fn forced(action: &Action, visit: usize, map: &Map, shared: &Shared) -> Option<Action> {
     let forced = map.forced(action)?;
     due(action, visit, shared, |lie| lie == Lie::SwapsAnyway).map(|_| forced)
 }
 
-/// The answer a lie about values makes of a hit, when it can.
+/// Returns the answer a lie about values makes of a hit, when it can.
 pub(super) fn false_value(lie: Lie, action: &Action, truth: &Response, map: &Map, shared: &Shared) -> Option<Response> {
     match (lie, action, truth) {
         (Lie::RepeatedNumber, Action::Add { .. }, Response::Number(number @ 2..)) => {

@@ -7,7 +7,7 @@ use super::server::{Shared, lock};
 use std::collections::VecDeque;
 
 impl Shared {
-    /// The number of a new connection.
+    /// Returns the number of a new connection.
     pub(super) fn admit(&self) -> usize {
         let mut visits = lock(&self.visits);
         visits.push(Visit::default());
@@ -40,7 +40,7 @@ impl Shared {
         }
     }
 
-    /// A connection has closed.
+    /// Notes that a connection has closed.
     pub(super) fn close(&self, visit: usize) {
         let mut map = lock(&self.map);
         let pasts = std::mem::take(&mut lock(&self.pasts)[visit]);

@@ -31,7 +31,7 @@ fn load() -> Result<Library, String> {
         .map_err(|error| format!("{error}; install it with: apt-get install libtokyocabinet9"))
 }
 
-/// The library's version.
+/// Returns the library's version.
 pub fn version() -> Result<String, String> {
     let library = load()?;
     // SAFETY: `tcversion` is a pointer to a constant string with an end; it is copied while the library is loaded.
@@ -79,29 +79,29 @@ impl Cabinet {
         unsafe { put(self.hdb, key.as_ptr(), key.len() as c_int, value.as_ptr(), value.len() as c_int) }
     }
 
-    /// `tchdbput`
+    /// Calls `tchdbput`.
     pub fn put(&self, key: &[u8], value: &[u8]) -> bool {
         self.put_with(b"tchdbput\0", key, value)
     }
 
-    /// `tchdbputkeep`
+    /// Calls `tchdbputkeep`.
     pub fn put_keep(&self, key: &[u8], value: &[u8]) -> bool {
         self.put_with(b"tchdbputkeep\0", key, value)
     }
 
-    /// `tchdbputcat`
+    /// Calls `tchdbputcat`.
     pub fn put_cat(&self, key: &[u8], value: &[u8]) -> bool {
         self.put_with(b"tchdbputcat\0", key, value)
     }
 
-    /// `tchdbout`
+    /// Calls `tchdbout`.
     pub fn out(&self, key: &[u8]) -> bool {
         let out: unsafe extern "C" fn(Hdb, *const u8, c_int) -> bool = self.function(b"tchdbout\0");
         // SAFETY: pointer and length are of a live slice.
         unsafe { out(self.hdb, key.as_ptr(), key.len() as c_int) }
     }
 
-    /// `tchdbget`
+    /// Calls `tchdbget`.
     pub fn get(&self, key: &[u8]) -> Option<Vec<u8>> {
         let get: Get = self.function(b"tchdbget\0");
         let mut bytes = 0;
@@ -117,26 +117,26 @@ impl Cabinet {
         }
     }
 
-    /// `tchdbaddint`: `i32::MIN` is its sign of failure.
+    /// Calls `tchdbaddint`: `i32::MIN` is its sign of failure.
     pub fn add_int(&self, key: &[u8], by: i32) -> i32 {
         let add: unsafe extern "C" fn(Hdb, *const u8, c_int, c_int) -> c_int = self.function(b"tchdbaddint\0");
         // SAFETY: pointer and length are of a live slice.
         unsafe { add(self.hdb, key.as_ptr(), key.len() as c_int, by) }
     }
 
-    /// `tchdbrnum`
+    /// Calls `tchdbrnum`.
     pub fn records(&self) -> u64 {
         let records: unsafe extern "C" fn(Hdb) -> u64 = self.function(b"tchdbrnum\0");
         // SAFETY: the database is open.
         unsafe { records(self.hdb) }
     }
 
-    /// `tchdbsync`
+    /// Calls `tchdbsync`.
     pub fn sync(&self) -> bool {
         self.plain(b"tchdbsync\0")
     }
 
-    /// `tchdbvanish`
+    /// Calls `tchdbvanish`.
     pub fn vanish(&self) -> bool {
         self.plain(b"tchdbvanish\0")
     }

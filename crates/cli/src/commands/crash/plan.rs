@@ -71,7 +71,7 @@ pub(super) fn nodes(arguments: &CrashArguments) -> StruckNodes {
     }
 }
 
-/// What the store is doing then.
+/// Returns what the store is doing at the time of the crash.
 pub(super) fn during(arguments: &CrashArguments) -> CrashMoment {
     match arguments.during {
         MomentArgument::Write => CrashMoment::Write,

@@ -21,7 +21,7 @@ pub(super) struct Tried {
     pub(super) extent: Extent,
 }
 
-/// How far the script came.
+/// The point the script came to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Extent {
     /// To its end.
@@ -31,7 +31,7 @@ pub(super) enum Extent {
 }
 
 impl Tried {
-    /// In a sentence.
+    /// Says in a sentence how far the script came.
     pub(super) fn sentence(self) -> String {
         let (operations, extent) = (study::whole(self.operations), self.extent);
         match extent {

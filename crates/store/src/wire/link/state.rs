@@ -38,14 +38,14 @@ pub(in crate::wire) enum LinkState {
     Down { retry_at: Instant },
 }
 
-/// Whether a connection was ever up.
+/// The past of a connection: whether it was ever up.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(in crate::wire) enum Past {
     Up,
     Nothing,
 }
 
-/// What has been wrong with a connection since the last good reply.
+/// The trouble with a connection since the last good reply.
 pub(in crate::wire) struct Trouble {
     pub since: Instant,
     pub backoff: Duration,
