@@ -1,8 +1,8 @@
 //! A conversation with a server outside sessions: login, then one request at a time, in JSON.
 
 use super::protocol::{self, Heard, Login, Message, PING, Said, read};
-use super::server::Inboxes;
 use serde_json::Value;
+use std::io::Read;
 use std::time::{Duration, Instant};
 use store::wire::{CONNECT_TIMEOUT, Codec, Decoded, Expect, Talk};
 use store::{Endpoint, Operation, StoreError};
@@ -146,4 +146,22 @@ pub(super) fn hello(endpoint: &Endpoint) -> Result<Vec<u8>, StoreError> {
     let mut out = Vec::new();
     protocol::connect(&mut out, &login);
     Ok(out)
+}
+
+/// The inboxes that nobody else has: the inboxes of this process begin with a random number.
+#[derive(Debug)]
+pub(super) struct Inboxes(u64);
+
+impl Inboxes {
+    pub(super) fn new(endpoint: &Endpoint) -> Result<Inboxes, StoreError> {
+        let mut bytes = [0; 8];
+        let drawn = std::fs::File::open("/dev/urandom").and_then(|mut file| file.read_exact(&mut bytes));
+        drawn.map_err(|error| StoreError::open(endpoint, format!("no random bytes: {error}")))?;
+        Ok(Inboxes(u64::from_ne_bytes(bytes)))
+    }
+
+    /// Returns the inbox of this number.
+    pub(super) fn of(&self, number: usize) -> String {
+        format!("_INBOX.{:016x}{number:x}.", self.0)
+    }
 }

@@ -2,11 +2,10 @@
 
 use super::bucket::Bucket;
 use super::codec::{CONDITION_BYTES, Nats, Reads, Repliers, Shared};
-use super::conversation::{Conversation, JetStreamAnswer, hello};
+use super::conversation::{Conversation, Inboxes, JetStreamAnswer, hello};
 use super::{DURABILITIES, can_sync, capabilities, size, unsupported};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
-use std::io::Read;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
@@ -16,24 +15,6 @@ use study::{Spec, Target};
 
 /// The error of JetStream for a stream that does not exist.
 const NO_STREAM: u64 = 10059;
-
-/// The inboxes that nobody else has: the inboxes of this process begin with a random number.
-#[derive(Debug)]
-pub(super) struct Inboxes(u64);
-
-impl Inboxes {
-    pub(super) fn new(endpoint: &Endpoint) -> Result<Inboxes, StoreError> {
-        let mut bytes = [0; 8];
-        let drawn = std::fs::File::open("/dev/urandom").and_then(|mut file| file.read_exact(&mut bytes));
-        drawn.map_err(|error| StoreError::open(endpoint, format!("no random bytes: {error}")))?;
-        Ok(Inboxes(u64::from_ne_bytes(bytes)))
-    }
-
-    /// Returns the inbox of this number.
-    pub(super) fn of(&self, number: usize) -> String {
-        format!("_INBOX.{:016x}{number:x}.", self.0)
-    }
-}
 
 struct Jetstream {
     /// The servers that were named, or started.

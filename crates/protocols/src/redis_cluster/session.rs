@@ -327,8 +327,8 @@ impl ClusterSession {
         census.ask(routed.route().endpoints().iter().chain(others.iter()));
     }
 
-    /// Asks while a master is lost, and follows a node that knows a later change than this session. Every answer is heard out: a master that is back may answer
-    /// first, and be the last to know that another took over.
+    /// Asks while a master is lost, and follows a node that knows a later change than this session. Every answer is heard out: a master that
+    /// is back may answer first, and be the last to know that another took over.
     #[cold]
     fn look_who_serves(&mut self, sink: &mut dyn Sink) {
         if !self.lost.is_empty() {
