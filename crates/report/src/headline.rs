@@ -104,13 +104,19 @@ fn group_sentences(group: &Group<'_>) -> Vec<String> {
             ]
         }
         all if all.len() == cells.len() => {
-            vec![format!("No difference is shown between {of}: {}.", medians(group, &cells))]
+            let medians = medians(group, &cells);
+            vec![match words::verdict::none_leads(group) {
+                Some(none) => format!("Of {of}, {none}. Medians: {medians}."),
+                None => format!("No difference is shown between {of}: {medians}."),
+            }]
         }
         several => {
             let names = joined(several);
             let behind = joined(&cells[several.len()..]);
+            let none = words::verdict::none_leads(group)
+                .unwrap_or_else(|| "these trials cannot separate them from each other".into());
             vec![
-                format!("{names} lead {of}, ahead of {behind}; these trials cannot separate them from each other."),
+                format!("{names} lead {of}, ahead of {behind}; {none}."),
                 format!("Medians: {}.", medians(group, several)),
             ]
         }

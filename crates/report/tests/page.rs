@@ -38,6 +38,20 @@ fn the_headline_says_who_is_best_and_by_how_much_or_that_there_is_no_difference(
         "{}",
         headline_of(&html)
     );
+    let mut sharing = sample::usual();
+    let mut wild = sharing.cells.iter().find(|cell| cell.store == "lmdb").unwrap().clone();
+    (wild.store, wild.trials) = ("wild".into(), vec![wild.trials[0].clone(); 5]);
+    for (trial, makespan_s) in wild.trials.iter_mut().zip([0.01, 100.0, 0.5, 3.0, 30.0]) {
+        trial.makespan_s = makespan_s;
+    }
+    sharing.cells.push(wild);
+    sharing.cells.iter_mut().for_each(analysis::summarise);
+    let html = report(&sharing).html();
+    assert!(
+        headline_of(&html).contains("none is shown to be ahead of all others; behind at least one: "),
+        "{}",
+        headline_of(&html)
+    );
     for cell in &mut twins.cells {
         cell.trials.truncate(2);
         analysis::summarise(cell);

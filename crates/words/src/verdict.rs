@@ -58,9 +58,25 @@ pub fn of_group(group: &Group<'_>) -> Option<String> {
                 false => format!("No difference is shown between {}: {first} {ahead}.", joined(&leaders)),
             }
         }
-        n if n == cells.len() => format!("No difference is shown between the {of}."),
-        _ => format!("{} lead {of}; these trials cannot separate them from each other.", joined(&leaders)),
+        n if n == cells.len() => match none_leads(group) {
+            Some(none) => format!("Of the {of}, {none}."),
+            None => format!("No difference is shown between the {of}."),
+        },
+        _ => {
+            let none = none_leads(group).unwrap_or_else(|| "these trials cannot separate them from each other".into());
+            format!("{} lead {of}; {none}.", joined(&leaders))
+        }
     })
+}
+
+/// Says `none is shown to be ahead of all others; behind at least one: redb` of the leaders that share the first place. `None` where none
+/// of them is shown to be ahead of another.
+pub fn none_leads(group: &Group<'_>) -> Option<String> {
+    let is_behind = |cell: &Cell| group.within_ties.iter().any(|(_, worse)| std::ptr::eq(*worse, cell));
+    let behind = group.cells.iter().filter(|it| it.rank.leads() && is_behind(it.cell));
+    let behind: Vec<String> = behind.map(|it| order::name(group, it.cell)).collect();
+    let has_any = !behind.is_empty();
+    has_any.then(|| format!("none is shown to be ahead of all others; behind at least one: {}", joined(&behind)))
 }
 
 /// `is 1.60 times as fast as sqlite (1.30 to 2.29)`; in a single trial there is no interval.
@@ -198,6 +214,32 @@ mod tests {
         let wild = cell("sqlite", Class::Embedded, Durability::Os, &[1.3, 9.0, 1.2]);
         let unsure = said(&[cell("lmdb", Class::Embedded, Durability::Os, &[1.0, 1.1, 0.9]), wild]);
         assert!(unsure[0].ends_with(", but these trials do not prove it."), "{unsure:?}");
+    }
+
+    #[test]
+    fn stores_that_share_the_first_place_are_not_said_to_be_alike_where_one_is_shown_to_be_behind() {
+        let times = [
+            ("lmdb", [1.0, 1.01, 0.99, 1.0, 1.02]),
+            ("wild", [0.5, 9.0, 1.2, 3.0, 2.0]),
+            ("redb", [3.0, 3.01, 2.99, 3.02, 2.98]),
+        ];
+        let cells = times.map(|(store, times)| cell(store, Class::Embedded, Durability::Os, &times));
+        let all = said(&cells);
+        assert_eq!(
+            all,
+            [
+                "Of the 3 embedded stores with durability os, none is shown to be ahead of all others; behind at least one: redb."
+            ]
+        );
+        let last = cell("sqlite", Class::Embedded, Durability::Os, &[30.0, 30.1, 29.9, 30.2, 29.8]);
+        let four = said(&[&cells[..], &[last]].concat());
+        assert_eq!(
+            four,
+            [
+                "lmdb, wild and redb lead 4 embedded stores with durability os; none is shown to be ahead of all others; \
+                 behind at least one: redb."
+            ]
+        );
     }
 
     #[test]
