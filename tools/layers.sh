@@ -13,7 +13,7 @@ never() {
         fi
     done
 }
-for crate in words archive analysis report; do
+for crate in words findings archive analysis report; do
     never "$crate" indicatif console unicode-width kvtrial-terminal kvtrial-runner
 done
 never terminal kvtrial-report kvtrial-runner

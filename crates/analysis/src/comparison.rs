@@ -131,7 +131,7 @@ pub struct Contrast {
     /// The same, corrected for all cells compared by this metric (Holm).
     pub p_holm: f64,
     /// The finding.
-    pub finding: Finding,
+    pub finding: Compared,
     /// The smallest difference these trials would have shown 9 times in 10, as a share (0.04: 4 %); `None` where nothing is
     /// known of the spread, or no difference could be shown.
     pub smallest_detectable: Option<f64>,
@@ -143,7 +143,7 @@ pub struct Contrast {
 /// The finding of a comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Finding {
+pub enum Compared {
     /// The second cell is better, and that is hardly chance.
     Better,
     /// The second cell is worse, and that is hardly chance.
@@ -288,7 +288,7 @@ fn contrast(a: &Cell, b: &Cell, metric: Metric) -> Option<Contrast> {
         ratio: ratio(a, b, metric),
         p: 1.0,
         p_holm: 1.0,
-        finding: Finding::NoDifference,
+        finding: Compared::NoDifference,
         smallest_detectable: None,
         samples: [of_a, of_b],
     })
@@ -333,10 +333,10 @@ fn conclude(contrast: &mut Contrast, found: Option<Separation>, alpha: f64) {
         _ => None,
     };
     contrast.finding = match shown {
-        Some(way) if way == contrast.metric.better() => Finding::Better,
-        Some(_) => Finding::Worse,
-        None if a.len().min(b.len()) < FEWEST_TRIALS => Finding::TooFew { repeats_needed: FEWEST_TRIALS as u32 },
-        None => Finding::NoDifference,
+        Some(way) if way == contrast.metric.better() => Compared::Better,
+        Some(_) => Compared::Worse,
+        None if a.len().min(b.len()) < FEWEST_TRIALS => Compared::TooFew { repeats_needed: FEWEST_TRIALS as u32 },
+        None => Compared::NoDifference,
     };
 }
 

@@ -41,7 +41,7 @@ mod summary;
 
 pub use budget::{budget, fill_budgets};
 pub use comparison::{
-    Across, Allowed, Alone, Candidates, ComparedCell, Comparison, Contrast, Finding, Obstacle, Pair, Source, Unlike,
+    Across, Allowed, Alone, Candidates, Compared, ComparedCell, Comparison, Contrast, Obstacle, Pair, Source, Unlike,
     VoidCell, compare, ratio,
 };
 pub use conditions::{Condition, Difference, Weight, are_made_alike, differences};

@@ -5,7 +5,7 @@
 mod sides;
 
 use analysis::{
-    Across, Allowed, Candidates, ComparedCell, Condition, Finding, Metric, Obstacle, Pair, Unlike, by_parameters,
+    Across, Allowed, Candidates, Compared, ComparedCell, Condition, Metric, Obstacle, Pair, Unlike, by_parameters,
     compare, same_cells, select, within,
 };
 use sides::{cell, study, times};
@@ -26,9 +26,9 @@ fn a_slower_store_is_worse_in_time_and_in_rate_and_alike_in_what_did_not_change(
     let (a, b) = (study(vec![cell("x", &times(1.0, 6, 0))]), study(vec![cell("x", &times(1.5, 6, 1))]));
     let pair = one(&a, &b, Allowed::default());
     let finding = |metric| pair.contrast(metric).unwrap().finding;
-    assert_eq!([finding(Metric::Makespan), finding(Metric::OpsPerS), finding(Metric::P99)], [Finding::Worse; 3]);
-    assert_eq!(finding(Metric::P50), Finding::NoDifference);
-    assert_eq!(one(&b, &a, Allowed::default()).headline().unwrap().finding, Finding::Better);
+    assert_eq!([finding(Metric::Makespan), finding(Metric::OpsPerS), finding(Metric::P99)], [Compared::Worse; 3]);
+    assert_eq!(finding(Metric::P50), Compared::NoDifference);
+    assert_eq!(one(&b, &a, Allowed::default()).headline().unwrap().finding, Compared::Better);
     let ratio = pair.headline().unwrap().ratio.unwrap();
     assert!(ratio.low > 1.4 && ratio.high < 1.6 && ratio.level == 0.95, "{ratio:?}");
     assert!(pair.contrast(Metric::ServerRss).is_none(), "an embedded store has no server");
@@ -39,23 +39,23 @@ fn no_difference_is_said_with_the_smallest_that_would_have_been_found() {
     let (a, b) = (study(vec![cell("x", &times(1.0, 8, 0))]), study(vec![cell("x", &times(1.0, 8, 5))]));
     let pair = one(&a, &b, Allowed::default());
     let headline = pair.headline().unwrap();
-    assert_eq!(headline.finding, Finding::NoDifference);
+    assert_eq!(headline.finding, Compared::NoDifference);
     assert!((0.001..0.2).contains(&headline.smallest_detectable.unwrap()), "{headline:?}");
 }
 
 #[test]
 fn two_repeats_show_nothing_and_it_is_said_how_many_would() {
     let (a, b) = (study(vec![cell("x", &[1.0, 1.1])]), study(vec![cell("x", &[9.0, 9.1])]));
-    assert_eq!(one(&a, &b, Allowed::default()).headline().unwrap().finding, Finding::TooFew { repeats_needed: 3 });
+    assert_eq!(one(&a, &b, Allowed::default()).headline().unwrap().finding, Compared::TooFew { repeats_needed: 3 });
     let (a, b) = (study(vec![cell("x", &[1.0, 1.1, 1.2])]), study(vec![cell("x", &[9.0, 9.1, 9.2])]));
-    assert_eq!(one(&a, &b, Allowed::default()).headline().unwrap().finding, Finding::Worse);
+    assert_eq!(one(&a, &b, Allowed::default()).headline().unwrap().finding, Compared::Worse);
 }
 
 #[test]
 fn many_comparisons_ask_for_more_evidence_each() {
     // The same two cells: a difference alone, none among many others that do not differ.
     let pair = [cell("a", &[1.0, 1.02, 1.04]), cell("b", &[1.1, 1.12, 1.14])];
-    let found = |study: &Study| -> Vec<Finding> {
+    let found = |study: &Study| -> Vec<Compared> {
         let pairs = within(study, Across::Refuse);
         let candidates: Vec<Candidates<'_>> = pairs
             .iter()
@@ -69,9 +69,9 @@ fn many_comparisons_ask_for_more_evidence_each() {
         let compared = compare(&candidates, &[Metric::Makespan], Allowed::default());
         compared.iter().map(|pair| pair.headline().unwrap().finding).collect()
     };
-    assert_eq!(found(&study(pair.to_vec())), [Finding::Better]);
+    assert_eq!(found(&study(pair.to_vec())), [Compared::Better]);
     let others = (0..6).map(|at| cell(&format!("s{at}"), &[1.0, 1.07, 1.14]));
-    assert!(found(&study(pair.into_iter().chain(others).collect())).iter().all(|it| *it == Finding::NoDifference));
+    assert!(found(&study(pair.into_iter().chain(others).collect())).iter().all(|it| *it == Compared::NoDifference));
 }
 
 #[test]
@@ -89,7 +89,7 @@ fn other_durability_or_class_is_compared_only_across_and_then_said() {
     b.cells[0].durability = Some(Durability::Commit);
     assert_eq!(one(&a, &b, Allowed::default()).obstacle, Some(Obstacle::Across));
     let pair = one(&a, &b, Allowed { across: Across::Compare, unlike: Unlike::Refuse });
-    assert_eq!((pair.obstacle, pair.headline().unwrap().finding), (None, Finding::Worse));
+    assert_eq!((pair.obstacle, pair.headline().unwrap().finding), (None, Compared::Worse));
     assert_eq!(pair.differences[0].condition, Condition::Durability);
 }
 

@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used)]
 
 use analysis::{
-    Allowed, Candidates, ComparedCell, Finding, Gate, Metric, Pair, Ruling, compare, groups, judge, judge_cells,
+    Allowed, Candidates, Compared, ComparedCell, Gate, Metric, Pair, Ruling, compare, groups, judge, judge_cells,
     summarise,
 };
 use study::{Cell, Histogram, LatencyDistributions, Measure, PhaseRecord, Study, TrialRecord};
@@ -136,14 +136,14 @@ fn a_comparison_sees_what_failed() {
     let finding = |metric| compared.contrast(metric).unwrap().finding;
     assert_eq!(
         [finding(Metric::P99), finding(Metric::Failed), finding(Metric::P50)],
-        [Finding::Worse, Finding::Worse, Finding::Better]
+        [Compared::Worse, Compared::Worse, Compared::Better]
     );
-    assert_eq!(pair(&after, &before).contrast(Metric::P99).unwrap().finding, Finding::Better);
+    assert_eq!(pair(&after, &before).contrast(Metric::P99).unwrap().finding, Compared::Better);
     assert_eq!(compared.contrast(Metric::P99).unwrap().ratio.unwrap().low, f64::INFINITY);
     let both = pair(&after, &after);
     assert_eq!(
         [Metric::P99, Metric::Failed].map(|metric| both.contrast(metric).unwrap().finding),
-        [Finding::NoDifference, Finding::NoDifference]
+        [Compared::NoDifference, Compared::NoDifference]
     );
 }
 

@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used)]
 
 use analysis::{
-    Across, Allowed, Candidates, ComparedCell, Finding, Metric, Rank, baseline, compare, cost, groups, parts, ranking,
+    Across, Allowed, Candidates, Compared, ComparedCell, Metric, Rank, baseline, compare, cost, groups, parts, ranking,
     summarise, within,
 };
 use study::{
@@ -142,7 +142,7 @@ fn a_table_and_a_comparison_of_the_same_study_say_the_same_of_every_pair() {
     let compared = compare(&candidates, &[Metric::Makespan], Allowed::default());
     let (mut clear, mut tied) = (0, 0);
     for ((worse, better), pair) in pairs.iter().zip(compared) {
-        let shown = pair.headline().unwrap().finding == Finding::Better;
+        let shown = pair.headline().unwrap().finding == Compared::Better;
         assert_eq!(place(&better.store) < place(&worse.store), shown, "{} and {}", better.store, worse.store);
         (clear, tied) = (clear + usize::from(shown), tied + usize::from(!shown));
     }

@@ -23,7 +23,7 @@ pub(crate) struct Download {
 
 /// Returns the study as JSON and its cells, if it has any, as CSV.
 pub(crate) fn of_study(study: &Study, label: Option<&str>, at: usize) -> Vec<Download> {
-    let name = |file: &str| label.map_or(file.to_owned(), |label| format!("{}-{file}", crate::chart::slug(label)));
+    let name = |file: &str| label.map_or(file.to_owned(), |label| format!("{}-{file}", findings::slug(label)));
     let trials: usize = study.cells.iter().map(|cell| cell.trials.len()).sum();
     let ids = [
         ["file-json-0", "file-csv-0"],

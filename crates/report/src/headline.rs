@@ -1,12 +1,12 @@
 //! The finding in a sentence: which store is best, by how much, or that there is no difference.
 
-use crate::figures;
-use crate::identity::{label, study_label};
-use crate::view::Grouped;
 use analysis::{Group, Metric, Rank};
+use findings::Grouped;
+use findings::figures;
+use findings::ranking::verdict::{best, listed, ratio};
+use findings::{label, study_label};
 use study::{Cell, Class, Status, Study};
 use words::units::whole;
-use words::verdict::{best, listed, ratio};
 
 /// The headline and what else is to be said, most important first.
 #[derive(Clone, Debug)]
@@ -19,20 +19,20 @@ pub(crate) struct Headline {
 pub(crate) fn headline(study: &Study, studies: usize, grouped: &[Grouped<'_>]) -> Headline {
     // The finding of a search is what it looked for, not which of its cells came first.
     let mut sentences = match (&study.tune, study.rate_search.as_slice(), grouped) {
-        (Some(tune), _, _) => words::tune::sentences(study, tune),
+        (Some(tune), _, _) => findings::tune::sentences(study, tune),
         (None, [], []) if study.crash.is_some() => Vec::new(),
         (None, [], []) => vec!["This study has no cells.".to_owned()],
         (None, [], [one]) => part_sentences(one),
         (None, [], several) => {
             let parts: Vec<_> = several.iter().map(|it| (&it.part, it.groups.as_slice())).collect();
-            words::sweep::sentences(study, &parts, &label)
+            findings::sweep::sentences(study, &parts, &label)
         }
-        (None, searches, _) => words::rate_search::sentences(searches),
+        (None, searches, _) => findings::rate::sentences(searches),
     };
     let cells: Vec<&Cell> = study.cells.iter().collect();
     // Such a study was made for its faults.
-    sentences.splice(0..0, words::outages::headlines(&cells));
-    sentences.splice(0..0, study.crash.iter().flat_map(words::crashes::headlines));
+    sentences.splice(0..0, findings::faults::headlines(&cells));
+    sentences.splice(0..0, study.crash.iter().flat_map(findings::crash::headlines));
     if studies > 1 {
         let text = format!(
             "{studies} studies overlaid. Their trials did not alternate, so a change of the machine in between looks like a \
@@ -65,7 +65,7 @@ fn part_sentences(part: &Grouped<'_>) -> Vec<String> {
     let mut sentences: Vec<String> =
         groups().filter(|group| listed(group).len() > 1).flat_map(group_sentences).collect();
     if part.part.cells.iter().all(|cell| study_label(cell).is_none()) {
-        sentences.extend(words::verdict::across(&part.groups));
+        sentences.extend(findings::ranking::verdict::across(&part.groups));
     }
     sentences.extend(groups().filter_map(alone));
     sentences.extend(void(&part.part.cells));
@@ -105,7 +105,7 @@ fn group_sentences(group: &Group<'_>) -> Vec<String> {
         }
         all if all.len() == cells.len() => {
             let medians = medians(group, &cells);
-            vec![match words::verdict::none_leads(group) {
+            vec![match findings::ranking::verdict::none_leads(group) {
                 Some(none) => format!("Of {of}, {none}. Medians: {medians}."),
                 None => format!("No difference is shown between {of}: {medians}."),
             }]
@@ -113,7 +113,7 @@ fn group_sentences(group: &Group<'_>) -> Vec<String> {
         several => {
             let names = joined(several);
             let behind = joined(&cells[several.len()..]);
-            let none = words::verdict::none_leads(group)
+            let none = findings::ranking::verdict::none_leads(group)
                 .unwrap_or_else(|| "these trials cannot separate them from each other".into());
             vec![
                 format!("{names} lead {of}, ahead of {behind}; {none}."),
@@ -125,7 +125,8 @@ fn group_sentences(group: &Group<'_>) -> Vec<String> {
     if !tied.is_empty() && leaders.len() == 1 {
         sentences.push(format!("Not proven: any order of {}.", tied.join("; of ")));
     }
-    sentences.extend(words::order::unseen(group).filter(|_| !group.within_ties.is_empty() && first != second));
+    sentences
+        .extend(findings::ranking::order::unseen(group).filter(|_| !group.within_ties.is_empty() && first != second));
     sentences
 }
 
@@ -213,5 +214,5 @@ fn void(cells: &[&Cell]) -> Option<String> {
 }
 
 pub(crate) fn joined(cells: &[&Cell]) -> String {
-    words::verdict::joined(&cells.iter().map(|cell| label(cell)).collect::<Vec<_>>())
+    findings::ranking::verdict::joined(&cells.iter().map(|cell| label(cell)).collect::<Vec<_>>())
 }

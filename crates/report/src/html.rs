@@ -115,7 +115,7 @@ fn navigation(report: &Report<'_>) -> Markup {
         nav aria-label="Sections" {
             div.wrap {
                 strong { "kvtrial" }
-                @for section in &report.sections { a href=(format!("#{}", section.id)) { (section.title) } }
+                @for finding in &report.findings { a href=(format!("#{}", finding.id)) { (finding.title) } }
                 @if has_cells(report) { a href="#cells" { "Cells" } }
                 a href="#host" { "Machine" }
                 a href="#commands" { "Commands" }
@@ -144,7 +144,7 @@ fn opening(report: &Report<'_>, title: &str) -> Markup {
     };
     let mut facts = Vec::new();
     if let Some(crash) = &study.crash {
-        let each = words::crashes::cuts(crash.means, crash.cuts as usize);
+        let each = words::cuts(crash.means, crash.cuts as usize);
         facts.extend([
             several(crash.cases.len(), "level"),
             format!("{each} each"),
@@ -159,7 +159,7 @@ fn opening(report: &Report<'_>, title: &str) -> Markup {
     html! {
         header {
             h1 { (title) }
-            @if let [first, more @ ..] = report.findings.as_slice() {
+            @if let [first, more @ ..] = report.compared.as_slice() {
                 p.headline { (unbroken(first)) }
                 @for finding in more { p { (unbroken(finding)) } }
             }

@@ -1,28 +1,22 @@
 //! The report of a study as a page and as pictures: one HTML file that opens offline ten years from now, and plots as SVG and PNG.
 //!
 //! A [`Report`] is made from one study, or from several overlaid. It decides what is shown; [`Report::html`] and
-//! [`Report::plots`] only draw it. Every chart is described once, as plain JSON ([`Chart`]); one piece of JavaScript
+//! [`Report::plots`] only draw it. Every chart is described once, as plain JSON ([`findings::Chart`]); one piece of JavaScript
 //! (`assets/chart.js` with Apache ECharts) draws it in the reader's browser and, run by an interpreter inside kvtrial, in the files.
 //! Behind every chart is a table with the same figures.
 //!
-//! What never lives here: statistics, rankings and verdicts (crate `analysis`), sentences the terminal says as well (crate `words`),
+//! What never lives here: statistics, rankings and verdicts (crate `analysis`), what a study shows and the charts of it (crate `findings`),
 //! reading and writing of study directories (crate `archive`), anything of a terminal, knowledge of a particular store or job.
 
-mod chart;
-mod charts;
 mod downloads;
-mod figures;
 mod headline;
 mod html;
-mod identity;
 mod notices;
 #[cfg(feature = "plots")]
 mod plots;
 mod reproduce;
-mod sections;
 mod view;
 
-pub use chart::{Chart, DataTable};
 #[cfg(feature = "plots")]
 pub use plots::{Plot, PlotError};
 pub use view::{Named, Report};

@@ -1,7 +1,7 @@
 //! What a reader must know before believing a figure: void and degraded cells, answers that differ, trials that are missing.
 
-use crate::identity::label;
 use crate::view::Report;
+use findings::label;
 use std::collections::BTreeSet;
 use study::{Cell, CrashCase, Promise, Status, Study};
 

@@ -1,8 +1,8 @@
 //! Charts as files: the page's own JavaScript, run by an interpreter, draws SVG; a rasteriser makes PNG of it.
 
-use crate::chart::{Chart, Section};
 use crate::html::assets;
 use crate::view::Report;
+use findings::{Chart, Finding};
 use resvg::{tiny_skia, usvg};
 use rquickjs::{CatchResultExt, Context, Function, Runtime};
 use std::sync::Arc;
@@ -16,8 +16,8 @@ const MOST_PLOTS: usize = 24;
 /// Stack of the interpreter, well below that of a thread.
 const STACK_BYTES: usize = 1 << 20;
 
-/// Sections a large study has plots of: its findings. The others, of one combination of hundreds, are in the page.
-const FIRST_SECTIONS: [&str; 5] = ["setting", "rate", "sweep", "ranking", "latency"];
+/// Findings a large study has plots of. The others, of one combination of hundreds, are in the page.
+const FIRST: [&str; 5] = ["setting", "rate", "sweep", "ranking", "latency"];
 /// What the interpreter may hold before it collects garbage within a chart; after each chart it always does.
 const GARBAGE_BYTES: usize = 48 << 20;
 
@@ -100,13 +100,13 @@ impl Report<'_> {
     /// The charts of every section's first combinations; of a large study only those a reader looks for first.
     fn plotted(&self) -> Vec<&Chart> {
         let mut charts: Vec<&Chart> = Vec::new();
-        let wanted = |section: &&Section| !self.is_large() || FIRST_SECTIONS.contains(&section.id);
-        let sections: Vec<&Section> = self.sections.iter().filter(wanted).collect();
-        let all = sections.iter().map(|section| section.parts.len()).max().unwrap_or_default();
+        let wanted = |finding: &&Finding| !self.is_large() || FIRST.contains(&finding.id);
+        let findings: Vec<&Finding> = self.findings.iter().filter(wanted).collect();
+        let all = findings.iter().map(|finding| finding.parts.len()).max().unwrap_or_default();
         let most = if self.is_large() { all.min(1) } else { all };
         for at in 0..most {
             let of_round: Vec<&Chart> =
-                sections.iter().filter_map(|section| section.parts.get(at)).flat_map(|part| &part.charts).collect();
+                findings.iter().filter_map(|finding| finding.parts.get(at)).flat_map(|part| part.charts()).collect();
             if !charts.is_empty() && charts.len() + of_round.len() > MOST_PLOTS {
                 break;
             }

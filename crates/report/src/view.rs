@@ -1,16 +1,11 @@
 //! What a report is about: one study, or several overlaid.
 
-use crate::chart::Section;
 use crate::headline::{Headline, headline};
-use crate::identity::Identities;
-use crate::sections;
-use analysis::{Group, Part, Rank};
+use analysis::{Group, Rank};
+use findings::{Finding, Grouped, STUDY, View};
 use std::borrow::Cow;
 use std::collections::HashMap;
 use study::{Cell, Class, Crash, CrashCase, Durability, RateSearch, Study};
-
-/// Field of a cell of several studies that names its own; never written to a file.
-pub(crate) const STUDY: &str = "report_study";
 
 /// A study and what it is called where there are several.
 #[derive(Clone, Debug)]
@@ -27,17 +22,12 @@ pub struct Report<'a> {
     pub(crate) named: Vec<Named<'a>>,
     /// All cells, of several studies with the name of each.
     pub(crate) study: Cow<'a, Study>,
-    pub(crate) sections: Vec<Section>,
+    /// What it shows, subject by subject.
+    pub(crate) findings: Vec<Finding>,
     pub(crate) headline: Headline,
     pub(crate) standings: Vec<Standing>,
     /// What a comparison of the studies found, a sentence each.
-    pub(crate) findings: Vec<String>,
-}
-
-/// Cells with the same parameters, in the groups that may be ranked. Ranking tests every pair of them, so it is done once.
-pub(crate) struct Grouped<'a> {
-    pub part: Part<'a>,
-    pub groups: Vec<Group<'a>>,
+    pub(crate) compared: Vec<String>,
 }
 
 /// The standing of a cell: a row of the table of all cells.
@@ -66,17 +56,16 @@ impl<'a> Report<'a> {
             [one] => Cow::Borrowed(one.study),
             several => Cow::Owned(overlay(several)),
         };
-        let grouped: Vec<Grouped<'_>> =
-            analysis::ranking(&study).into_iter().map(|(part, groups)| Grouped { part, groups }).collect();
-        let sections = sections::all(&study, &grouped, &Identities::of(&study));
+        let grouped = Grouped::all(&study);
+        let findings = findings::all(&View::of(&study, &grouped));
         let headline = headline(&study, named.len(), &grouped);
         let standings = standings(&study, &grouped);
-        Report { named, sections, headline, standings, study, findings: Vec::new() }
+        Report { named, findings, headline, standings, study, compared: Vec::new() }
     }
 
     /// Makes the same with what a comparison of its studies found, a sentence each, before everything else.
-    pub fn with_findings(self, findings: Vec<String>) -> Report<'a> {
-        Report { findings, ..self }
+    pub fn with_comparison(self, compared: Vec<String>) -> Report<'a> {
+        Report { compared, ..self }
     }
 }
 

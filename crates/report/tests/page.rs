@@ -116,7 +116,7 @@ fn no_id_is_there_twice_and_every_link_within_the_page_has_its_place() {
 #[test]
 fn what_a_comparison_found_comes_first() {
     let study = sample::usual();
-    let html = report(&study).with_findings(vec!["after is 1.20x to 1.30x slower than before".into()]).html();
+    let html = report(&study).with_comparison(vec!["after is 1.20x to 1.30x slower than before".into()]).html();
     assert!(html.contains("<p class=\"headline\">after is 1.20x to 1.30x slower than before</p>"));
 }
 
@@ -255,7 +255,7 @@ fn a_search_for_a_rate_shows_its_curve_and_ranks_only_the_closed_loop() {
         )
     );
     // The terminal says the same, to the letter.
-    let sentence = words::rate_search::sentence(&study.rate_search[0]);
+    let sentence = &findings::rate::sentences(&study.rate_search)[0];
     assert!(html.contains(&sentence.replace('<', "&lt;")), "{sentence}");
     assert_eq!(html.matches("<figure id=\"chart-ranking-").count(), 1);
 }

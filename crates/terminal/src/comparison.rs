@@ -5,13 +5,14 @@ mod junit;
 mod markdown;
 
 use crate::layout::{Colour, Column, Row, Side, Style, Table, paragraph};
-use analysis::{Comparison, Contrast, Difference, Finding, Gate, Pair, Ruling, Weight};
+use analysis::{Compared, Comparison, Contrast, Difference, Gate, Pair, Ruling, Weight};
 pub use crashes::{crash_comparison_junit, crash_comparison_markdown, crash_comparison_text};
+use findings::comparison;
 pub use junit::comparison_junit;
 pub use markdown::comparison_markdown;
 use std::collections::{BTreeMap, BTreeSet};
 use study::{ReasonKind, Status};
-use words::{advice, comparison};
+use words::advice;
 
 /// Returns the comparison for a terminal, in at most 80 columns: the studies, then every pair in a sentence, its figures, and in what else
 /// the cells differ; then what the gates say, and how to read it.
@@ -62,9 +63,9 @@ fn rows(pair: &Pair) -> Vec<Row> {
 
 fn row(contrast: &Contrast) -> Row {
     let style = match contrast.finding {
-        Finding::Better => Style::Good,
-        Finding::Worse => Style::Bad,
-        Finding::NoDifference | Finding::TooFew { .. } => Style::Dim,
+        Compared::Better => Style::Good,
+        Compared::Worse => Style::Bad,
+        Compared::NoDifference | Compared::TooFew { .. } => Style::Dim,
     };
     vec![
         (contrast.metric.name().into(), Style::Plain),
@@ -94,7 +95,7 @@ fn pair_text(pair: &Pair, table: &Table, colour: Colour) -> String {
         return text + &paragraph(&format!("{subject}{obstacle}."), 1, 3, Style::Warning, colour);
     }
     if let Some(headline) = pair.headline().or(pair.contrasts.first()) {
-        let style = if headline.finding == Finding::Worse { Style::Bad } else { Style::Bold };
+        let style = if headline.finding == Compared::Worse { Style::Bad } else { Style::Bold };
         text += &paragraph(&format!("{heading}{}.", comparison::sentence(pair, headline)), 1, 3, style, colour);
     }
     text += &differences(&pair.differences, colour);
@@ -175,7 +176,7 @@ fn legend(comparison: &Comparison, colour: Colour) -> String {
     let p = format!("p: chance alone would show such a difference this often (Welch's test on logarithms{corrected})");
     let detectable = "smallest detectable: a difference of this size would have been found 9 times in 10";
     let mut text = String::from("\n");
-    let is_said = contrasts.iter().any(|it| it.finding == Finding::NoDifference && it.smallest_detectable.is_some());
+    let is_said = contrasts.iter().any(|it| it.finding == Compared::NoDifference && it.smallest_detectable.is_some());
     for line in [intervals.as_str(), &p, detectable].iter().take(if is_said { 3 } else { 2 }) {
         text += &paragraph(line, 1, 3, Style::Dim, colour);
     }

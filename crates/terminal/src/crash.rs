@@ -1,8 +1,9 @@
 //! What `kvtrial crash` found, on a terminal.
 
 use crate::layout::{Colour, Column, Row, Side, Style, Table, entry, paragraph};
+use findings::crash::{self as crashes, blows};
 use study::{Crash, CrashCase, Promise};
-use words::{blows, crashes, units};
+use words::units;
 
 const COLUMNS: [Column; 9] = [
     Column { title: "STORE", side: Side::Left, gap: 3 },

@@ -1,5 +1,6 @@
 //! Lines and columns of plain text, coloured or not.
 
+pub(crate) use findings::Side;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
@@ -57,13 +58,6 @@ pub(crate) fn paint(text: &str, style: Style, colour: Colour) -> String {
         (Colour::Always, Style::Bad) => "31",
     };
     if text.trim().is_empty() { text.into() } else { format!("\x1b[{code}m{text}\x1b[0m") }
-}
-
-/// The side of its column a text stands on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Side {
-    Left,
-    Right,
 }
 
 /// Columns of a table: a side and a title each, with the blanks before it.

@@ -1,7 +1,7 @@
 //! What a study looks like on a terminal and to other programs: tables, progress, Markdown, JUnit XML, OpenMetrics.
 //!
-//! Everything here reads one [`study::Study`] value and turns it into text. What is said is taken from the crate `words`; here it gets
-//! its columns, its colours and the width of the terminal. What never lives here: running or measuring anything (progress alone looks
+//! Everything here reads one [`study::Study`] value and turns it into text. What is said is taken from the crate `findings`; here it
+//! gets its columns, its colours and the width of the terminal. What never lives here: running or measuring anything (progress alone looks
 //! at the clock, to say how long is left), what follows from a study's numbers (crate `analysis`), the study directory (crate
 //! `archive`), the page (crate `report`), knowledge of a particular store or job.
 //!
@@ -13,13 +13,11 @@
 //! * [`ProgressView`] shows the study while it runs: cells so far, the trial under way, the time left; [`CrashView`] the same of crashes.
 
 mod answers;
-mod budget;
+mod blocks;
 mod comparison;
 mod crash;
 mod curves;
-mod events;
 mod figure;
-mod findings;
 mod footnotes;
 mod formats;
 mod headings;
@@ -32,12 +30,13 @@ mod plot;
 mod progress;
 mod rate_search;
 mod reasons;
-mod sets;
+mod sketch;
 mod spark;
 mod stores_list;
 mod stores_table;
 mod study_table;
 mod tune;
+mod verdicts;
 
 pub use comparison::{
     comparison_junit, comparison_markdown, comparison_text, crash_comparison_junit, crash_comparison_markdown,

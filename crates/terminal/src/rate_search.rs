@@ -17,7 +17,7 @@ const COLUMNS: [Column; 6] = [
 /// Returns a sentence with the rate for each store, and the curve of response time over offered rate. At most 80 columns wide.
 pub fn rate_search(study: &Study, colour: Colour) -> String {
     let mut text = String::new();
-    let sentences = words::rate_search::sentences(&study.rate_search);
+    let sentences = findings::rate::sentences(&study.rate_search);
     let (first, of_each) = sentences.split_at(sentences.len() - study.rate_search.len());
     for sentence in first {
         text.push('\n');
@@ -113,7 +113,7 @@ mod tests {
         let few = Quantity { value: 9_000.0, low: 9_000.0, high: 9_000.0, level: 0.0, n: 2 };
         let unsure = RateSearch { store: "unsure".into(), rate: Some(few), ..found.clone() };
         let never = RateSearch { rate: None, limited_by: RateLimit::Bound, points: Vec::new(), ..found.clone() };
-        let sentences: Vec<String> = [&found, &client, &never, &unsure].map(words::rate_search::sentence).into();
+        let sentences: Vec<String> = [&found, &client, &never, &unsure].map(findings::rate::sentence).into();
         let text =
             rate_search(&Study { rate_search: vec![found, client, never, unsure], ..Study::default() }, Colour::Never);
         let words = text.split_whitespace().collect::<Vec<_>>().join(" ");

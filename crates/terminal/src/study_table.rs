@@ -1,20 +1,19 @@
 //! The study as a table for a terminal.
 
 use crate::answers;
-use crate::budget;
-use crate::curves;
-use crate::events;
-use crate::findings;
+use crate::blocks;
 use crate::footnotes::{self, Emulations};
 use crate::headings;
 use crate::layout::{Colour, Column, Row, Side, Style, Table, entry, paragraph};
 use crate::originals;
 use crate::phases;
 use crate::reasons;
-use crate::sets;
-use analysis::{Group, Metric, Part, Rank, RankedCell, baseline, cost, spread};
+use crate::verdicts;
+use analysis::{Group, Metric, Rank, RankedCell, baseline, cost, spread};
+use findings::ranking::order;
+use findings::{Grouped, View};
 use study::{BudgetLayer, Cell, Class, Promise, Quantity, Status, Study};
-use words::{Batches, order, shown_rate, units};
+use words::{Batches, shown_rate, units};
 
 const COLUMNS: [Column; 12] = [
     Column { title: "", side: Side::Left, gap: 1 },
@@ -50,7 +49,8 @@ const VS_RAM: usize = 10;
 /// Reads the cells' summaries: call [`analysis::summarise`] on cells first (`archive::StudyDir` does).
 pub fn study_table(study: &Study, colour: Colour) -> String {
     let mut text = headings::title(study, colour);
-    let grouped: Vec<(Part<'_>, Vec<Group<'_>>)> = analysis::ranking(study);
+    let grouped = Grouped::all(study);
+    let findings = findings::all(&View::of(study, &grouped));
     let all: Vec<&Cell> = study.cells.iter().collect();
     let emulations = Emulations::of(&all);
     let widespread = reasons::widespread(study);
@@ -58,13 +58,13 @@ pub fn study_table(study: &Study, colour: Colour) -> String {
 
     let drawn: Vec<Vec<Vec<Row>>> = grouped
         .iter()
-        .map(|(part, groups)| groups.iter().map(|group| rows(group, &part.cells, &emulations, batches)).collect())
+        .map(|it| it.groups.iter().map(|group| rows(group, it.cells(), &emulations, batches)).collect())
         .collect();
     let mut columns = COLUMNS;
     columns[RATE].title = batches.map_or(columns[RATE].title, Batches::title);
     let no_units = study.cells.iter().all(|cell| cell.units_per_s.is_none());
     let no_rate = study.cells.iter().all(|cell| cell.offered_per_s.is_none());
-    let none_failed = !words::failed::any(&study.cells);
+    let none_failed = !findings::latency::any(&study.cells);
     let absent = [(no_rate, OFFERED), (no_units, UNITS), (none_failed, FAILED)];
     let absent = absent.into_iter().filter_map(|(is_absent, at)| is_absent.then_some(at));
     let silent: Vec<usize> = absent.chain(silent_columns(&grouped, &drawn)).collect();
@@ -75,25 +75,25 @@ pub fn study_table(study: &Study, colour: Colour) -> String {
         .iter()
         .map(|groups| groups.iter().map(|rows| rows.iter().map(|row| without(row, &silent)).collect()).collect())
         .collect();
-    for (at, sentence) in words::outages::headlines(&all).iter().enumerate() {
+    for (at, sentence) in findings::faults::headlines(&all).iter().enumerate() {
         text += if at == 0 { "\n" } else { "" };
         text += &paragraph(sentence, 1, 3, Style::Bold, colour);
     }
     let table = Table::fit_without(&columns, STORE, &spare, drawn.iter().flatten().flatten());
-    for (part, _) in grouped.iter().filter(|(part, _)| !answers::all_agree(&part.cells)) {
-        let label = words::parameters::spoken(&part.label);
+    for it in grouped.iter().filter(|it| !answers::all_agree(it.cells())) {
+        let label = words::parameters::spoken(it.label());
         let whom = if label.is_empty() { label } else { format!("{label}: ") };
-        let disagreement = answers::agreement(&part.cells).unwrap_or_default();
+        let disagreement = answers::agreement(it.cells()).unwrap_or_default();
         text += &paragraph(&format!("{whom}{disagreement}"), 1, 3, Style::Bad, colour);
     }
-    text += &findings::sweep(study, &grouped, colour);
-    for ((part, groups), rows) in grouped.iter().zip(&drawn) {
+    text += &verdicts::sweep(study, &grouped, colour);
+    for (it, rows) in grouped.iter().zip(&drawn) {
         text.push('\n');
-        if !part.label.is_empty() {
-            text += &paragraph(&words::parameters::spoken(&part.label), 1, 3, Style::Bold, colour);
+        if !it.label().is_empty() {
+            text += &paragraph(&words::parameters::spoken(it.label()), 1, 3, Style::Bold, colour);
         }
         text += &table.titles(colour);
-        for (group, rows) in groups.iter().zip(rows) {
+        for (group, rows) in it.groups.iter().zip(rows) {
             text.push('\n');
             text += &paragraph(&headings::heading(group), 1, 3, Style::Bold, colour);
             for (ranked, row) in group.cells.iter().zip(rows) {
@@ -105,18 +105,16 @@ pub fn study_table(study: &Study, colour: Colour) -> String {
             }
         }
         if grouped.len() == 1 {
-            text += &findings::verdict(groups, colour);
+            text += &verdicts::verdict(&it.groups, colour);
         }
-        let sets = sets::of_cells(&part.cells, colour);
-        text += &if sets.is_empty() { phases::of_cells(groups, Batches::stored(study).noun(), colour) } else { sets };
+        text += &phases::of_cells(&it.groups, Batches::stored(study).noun(), colour);
         text.push('\n');
-        if has_faults(part) {
-            text += &section(&curves::over_time(study, &part.cells, colour));
-        }
-        text += &conclusions(&part.cells, groups, Batches::stored(study).noun(), colour);
+        text += &conclusions(it, study, colour);
+        blocks::of_part(&mut text, &findings, it.label(), colour);
     }
-    let pipelines = events::table(grouped.iter().map(|(part, _)| part), colour);
-    text += &if pipelines.is_empty() { pipelines } else { format!("\n{pipelines}\n") };
+    if grouped.len() > 1 {
+        blocks::of_part(&mut text, &findings, "", colour);
+    }
     text += &reasons::of_many(study, &widespread, colour);
     if let Some(unfinished) = headings::unfinished(study) {
         text += &paragraph(&unfinished, 1, 3, Style::Warning, colour);
@@ -140,12 +138,7 @@ pub fn study_table(study: &Study, colour: Colour) -> String {
     {
         text += &paragraph(&note, 1, 3, Style::Plain, colour);
     }
-    let undisturbed = grouped.iter().filter(|(part, _)| !has_faults(part)).flat_map(|(part, _)| &part.cells);
-    let over_time = curves::over_time(study, &undisturbed.copied().collect::<Vec<_>>(), colour);
-    if !over_time.is_empty() {
-        text += &format!("\n{over_time}");
-    }
-    let mut legend = legend(study, grouped.iter().flat_map(|(_, groups)| groups));
+    let mut legend = legend(study, grouped.iter().flat_map(|it| &it.groups));
     let interval = INTERVAL - silent.iter().filter(|gone| **gone < INTERVAL).count();
     if table.leaves_out(interval) {
         legend.iter_mut().filter(|(word, _)| *word == "TIME").for_each(|it| it.1 = "median of the trials".into());
@@ -157,21 +150,13 @@ pub fn study_table(study: &Study, colour: Colour) -> String {
         let names = [more, &[*first]].concat().join(" and ");
         legend.push(("left out", format!("{names}, for which there is no room; study.json and report.html have them")));
     }
-    text += if legend.is_empty() { "" } else { "\n" };
+    if !legend.is_empty() {
+        blocks::empty_line(&mut text);
+    }
     for (word, meaning) in legend {
         text += &entry(word, &meaning, colour);
     }
     text
-}
-
-/// Whether nodes were made to fail: then the curve comes first.
-fn has_faults(part: &Part<'_>) -> bool {
-    part.cells.iter().any(|cell| words::outages::was_done(cell))
-}
-
-/// With an empty line after it, where there is something.
-fn section(text: &str) -> String {
-    if text.is_empty() { String::new() } else { format!("{text}\n") }
 }
 
 /// Times whose largest is no more than this many times the smallest are the same where the time was given.
@@ -179,8 +164,8 @@ const SAME_TIME: f64 = 1.02;
 
 /// Columns that say nothing: no row has anything there but a baseline's own, or every one has the same time, where it was given and the rate is
 /// what counts.
-fn silent_columns(grouped: &[(Part<'_>, Vec<Group<'_>>)], drawn: &[Vec<Vec<Row>>]) -> Vec<usize> {
-    let groups = grouped.iter().flat_map(|(_, groups)| groups).zip(drawn.iter().flatten());
+fn silent_columns(grouped: &[Grouped<'_>], drawn: &[Vec<Vec<Row>>]) -> Vec<usize> {
+    let groups = grouped.iter().flat_map(|it| &it.groups).zip(drawn.iter().flatten());
     let compared: Vec<(&Group<'_>, &Vec<Row>)> =
         groups.filter(|(group, _)| group.class != Some(Class::Baseline)).collect();
     if compared.is_empty() {
@@ -250,48 +235,14 @@ fn interval(figure: &Quantity) -> Option<String> {
     })
 }
 
-fn conclusions(cells: &[&Cell], groups: &[Group<'_>], noun: &str, colour: Colour) -> String {
-    let mut text = String::new();
+/// Whether the stores agree, and how fast they read back what they were given.
+fn conclusions(it: &Grouped<'_>, study: &Study, colour: Colour) -> String {
     // A disagreement stands above the tables.
-    if let Some(agreement) = answers::agreement(cells).filter(|_| answers::all_agree(cells)) {
-        text += &paragraph(&agreement, 1, 3, Style::Good, colour);
-    }
-    let standings: Vec<&RankedCell<'_>> = groups.iter().flat_map(|group| &group.cells).collect();
-    let ranked: Vec<&Cell> =
-        standings.iter().filter(|ranked| ranked.rank.is_listed()).map(|ranked| ranked.cell).collect();
-    text += &budget::bars(&ranked, cells, colour);
-    let best = |class: Class| standings.iter().find(|ranked| ranked.cell.class == class && ranked.rank.is_listed());
-    let best = best(Class::Network).or_else(|| best(Class::Embedded));
-    if let Some(sentence) = best.and_then(|ranked| budget::sentence(ranked.cell, cells)) {
-        text += &paragraph(&sentence, 1, 3, Style::Plain, colour);
-    }
-    for sentence in words::failed::sentences(cells).chain(words::outages::lines(cells)) {
-        text += &paragraph(&sentence, 1, 3, Style::Plain, colour);
-    }
-    if let Some(rates) = footnotes::read_back(cells, noun) {
-        text += &paragraph(&rates, 1, 3, Style::Plain, colour);
-    }
-    for note in footnotes::silent(cells)
-        .chain(footnotes::crashes(cells))
-        .chain(footnotes::stalls(cells))
-        .chain(footnotes::unjudged(cells))
-        .chain(footnotes::resent(cells))
-        .chain(footnotes::outliers(cells))
-    {
-        text += &paragraph(&note, 1, 3, Style::Warning, colour);
-    }
-    let nodes = words::nodes::sentences(cells).chain(words::faults::sentences(cells));
-    for sentence in nodes
-        .chain(words::head_of_line::sentences(cells))
-        .chain(words::moves::sentences(cells))
-        .chain(words::growth::sentences(cells))
-        .chain(words::sets::sentences(cells))
-        .chain(words::events::sentences(cells))
-        .chain(words::reduction::sentence(cells))
-    {
-        text += &paragraph(&sentence, 1, 3, Style::Plain, colour);
-    }
-    text
+    let agreement = answers::agreement(it.cells()).filter(|_| answers::all_agree(it.cells()));
+    let read_back = footnotes::read_back(it.cells(), Batches::stored(study).noun());
+    let agreement = agreement.map(|sentence| paragraph(&sentence, 1, 3, Style::Good, colour));
+    let read_back = read_back.map(|sentence| paragraph(&sentence, 1, 3, Style::Plain, colour));
+    agreement.into_iter().chain(read_back).collect()
 }
 
 /// How to read the table: a word in it and what it means, as far as this study needs it.
@@ -309,7 +260,7 @@ fn legend<'a>(study: &Study, groups: impl Iterator<Item = &'a Group<'a>>) -> Vec
         _ => return Vec::new(),
     };
     let open_loop = study.cells.iter().any(|cell| cell.latency_ns.send_lag.n > 0);
-    let p99 = match (words::failed::any(&study.cells), open_loop) {
+    let p99 = match (findings::latency::any(&study.cells), open_loop) {
         (false, true) => "99 of 100 operations were answered within this time after they were due",
         (false, false) => "99 of 100 operations were answered within this time",
         (true, true) => "of all operations asked for 99 of 100 were answered within this time after they were due",
@@ -342,7 +293,7 @@ fn legend<'a>(study: &Study, groups: impl Iterator<Item = &'a Group<'a>>) -> Vec
     let time = if ranked_by(Metric::OpsPerS) { "time per operation" } else { "time" };
     legend.push(("vs null", format!("{time} as a multiple of that of null")));
     legend.push(("vs ram", format!("{time} as a multiple of that of ram, a map in memory")));
-    if study.cells.iter().any(words::outages::was_done) {
+    if study.cells.iter().any(findings::faults::was_done) {
         legend.push(("^", "under a curve: here a node was made to fail, or started again".into()));
     }
     if let Some(tied) = groups.flat_map(|group| &group.cells).find_map(|ranked| match ranked.rank {

@@ -1,9 +1,10 @@
 //! What `kvtrial tune` found, on a terminal.
 
 use crate::layout::{Colour, Column, Row, Side, Style, Table, paragraph};
+use findings::tune;
 use std::collections::BTreeMap;
 use study::{Quantity, Study, Tune, TuneEffect, TunedSetting};
-use words::{Batches, tune, units};
+use words::{Batches, units};
 
 /// Columns of the settings that no other beats; the rate is of what their operations carry.
 fn front_columns(batches: Option<Batches>) -> [Column; 4] {

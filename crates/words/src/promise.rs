@@ -1,5 +1,6 @@
 //! What the stores of a group promise to keep, and who says so.
 
+use crate::units;
 use analysis::Group;
 use study::{Cell, CrashMeans, Durability, DurabilitySource, Promise, ShownPromise, ShownWhere};
 
@@ -75,7 +76,7 @@ pub fn shown_in_words(shown: Option<&ShownPromise>) -> String {
     let Some(shown) = shown else { return "as the store says".into() };
     let verb = if shown.promise == Promise::Broken { "broken" } else { "shown" };
     let place = places(&[shown]);
-    format!("{verb} {place} in {}, {}", crate::crashes::cuts(shown.means, shown.cuts as usize), shown.day)
+    format!("{verb} {place} in {}, {}", cuts(shown.means, shown.cuts as usize), shown.day)
 }
 
 /// Returns which stores crashes have shown to keep their promise, and which not: `Shown by crashes: redis-unix (os, here in 20 kills,
@@ -85,7 +86,7 @@ pub fn shown_sentences(cells: &[&Cell]) -> Vec<String> {
         let mut named: Vec<String> = Vec::new();
         for cell in cells {
             let (Some(level), Some(shown)) = (cell.durability, &cell.durability_shown) else { continue };
-            let (place, cuts) = (places(&[shown]), crate::crashes::cuts(shown.means, shown.cuts as usize));
+            let (place, cuts) = (places(&[shown]), cuts(shown.means, shown.cuts as usize));
             let name = format!("{} ({level}: {place} in {cuts}, {})", store(cell), shown.day);
             if shown.promise == promise && !named.contains(&name) {
                 named.push(name);
@@ -136,6 +137,20 @@ impl Claim {
             all if all == group.cells.len() => Claim::All(distinct.join(", or ")),
             _ => Claim::Some(distinct.join(", or ")),
         }
+    }
+}
+
+/// Returns `20 kills`.
+pub fn cuts(means: CrashMeans, count: usize) -> String {
+    let noun = match means {
+        CrashMeans::Kill => "kill",
+        CrashMeans::Freeze => "freeze",
+        CrashMeans::Command => "crash",
+    };
+    match (count, means) {
+        (1, _) => format!("1 {noun}"),
+        (_, CrashMeans::Command) => format!("{} crashes", units::whole(count as u64)),
+        _ => format!("{} {noun}s", units::whole(count as u64)),
     }
 }
 

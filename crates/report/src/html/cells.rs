@@ -1,10 +1,10 @@
 //! The table of all cells, with verdicts and their reasons.
 
-use crate::charts::ranking::place;
-use crate::figures;
-use crate::identity::label;
 use crate::view::{Report, Standing};
 use analysis::{Metric, Unit};
+use findings::figures;
+use findings::label;
+use findings::ranking::place;
 use maud::{Markup, html};
 use study::{Cell, Class, Durability, Quantity, Status};
 use words::Batches;
@@ -24,7 +24,7 @@ pub(super) fn section(report: &Report<'_>) -> Markup {
         Some(_) => (figures::rate_title(batches), "p50 of a batch", "p99 of a batch"),
     };
     let batch = batches.map_or(String::new(), |it| format!(" {}", it.operation()));
-    let failures = words::failed::any(&study.cells);
+    let failures = findings::latency::any(&study.cells);
     let varies = report.standings.iter().any(|standing| !standing.part.is_empty());
     html! {
         section id="cells" aria-labelledby="cells-title" {

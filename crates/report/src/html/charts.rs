@@ -1,9 +1,8 @@
-//! Sections of charts. Many combinations are folded; what is folded or below is drawn when it is looked at.
+//! Findings as sections. Many combinations are folded; what is folded or below is drawn when it is looked at.
 
 use super::crashes;
-use crate::chart::{Chart, DataTable, Section, SectionPart};
-use crate::sections::CRASHES;
 use crate::view::Report;
+use findings::{Arrangement, Block, Chart, DataTable, FigureTable, Finding, FindingPart, Side};
 use maud::{Markup, PreEscaped, html};
 
 /// Combinations shown unfolded.
@@ -11,18 +10,18 @@ const MOST_OPEN: usize = 3;
 
 pub(super) fn sections(report: &Report<'_>) -> Markup {
     html! {
-        @for section in &report.sections {
-            section id=(section.id) aria-labelledby=(format!("{}-title", section.id)) {
-                h2 id=(format!("{}-title", section.id)) { (section.title) }
-                @if !section.intro.is_empty() { p.note { (section.intro) } }
-                @if let Some(crash) = report.study.crash.as_ref().filter(|_| section.id == CRASHES) { (crashes::table(crash)) }
-                @for (at, part) in section.parts.iter().enumerate() {
+        @for finding in &report.findings {
+            section id=(finding.id) aria-labelledby=(format!("{}-title", finding.id)) {
+                h2 id=(format!("{}-title", finding.id)) { (finding.title) }
+                @if !finding.intro.is_empty() { p.note { (finding.intro) } }
+                @if let Some(crash) = report.study.crash.as_ref().filter(|_| finding.id == findings::crash::ID) { (crashes::table(crash)) }
+                @for (at, part) in finding.parts.iter().enumerate() {
                     @if part.label.is_empty() {
-                        (body(section, part))
+                        (body(finding, part))
                     } @else {
-                        details.part open[at < MOST_OPEN && section.parts.len() <= 2 * MOST_OPEN || at == 0] {
+                        details.part open[at < MOST_OPEN && finding.parts.len() <= 2 * MOST_OPEN || at == 0] {
                             summary { (part.label) }
-                            (body(section, part))
+                            (body(finding, part))
                         }
                     }
                 }
@@ -31,16 +30,60 @@ pub(super) fn sections(report: &Report<'_>) -> Markup {
     }
 }
 
-fn body(section: &Section, part: &SectionPart) -> Markup {
-    let beside = section.id == "resources" || section.id == "rate" && part.charts.len() > 1;
-    let words =
-        html! { @if !part.words.is_empty() { ul.words { @for sentence in &part.words { li { (sentence) } } } } };
-    // Of many faults the picture says more than the sentences.
-    let chart_first = section.id == "faults";
+/// What a block is drawn as: blocks of one kind that follow each other stand together.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Words,
+    Table,
+    Charts,
+}
+
+/// The kind of a block; `None` of what is for media without pictures.
+fn kind(block: &Block) -> Option<Kind> {
+    match block {
+        Block::Sentence(_) => Some(Kind::Words),
+        Block::Table(_) => Some(Kind::Table),
+        Block::Chart(_) => Some(Kind::Charts),
+        Block::Sketch(_) => None,
+    }
+}
+
+fn body(finding: &Finding, part: &FindingPart) -> Markup {
+    let drawn: Vec<&Block> = part.blocks.iter().filter(|block| kind(block).is_some()).collect();
     html! {
-        @if !chart_first { (words) }
-        div class=(if beside { "grid" } else { "stack" }) { @for chart in &part.charts { (figure(chart)) } }
-        @if chart_first { (words) }
+        @for run in drawn.chunk_by(|a, b| kind(a) == kind(b)) {
+            @match kind(run[0]) {
+                Some(Kind::Words) => ul.words { @for block in run { (drawn_block(block)) } },
+                Some(Kind::Charts) => div class=(if finding.charts == Arrangement::Beside { "grid" } else { "stack" }) { @for block in run { (drawn_block(block)) } },
+                _ => @for block in run { (drawn_block(block)) },
+            }
+        }
+    }
+}
+
+fn drawn_block(block: &Block) -> Markup {
+    match block {
+        Block::Sentence(sentence) => html! { li { (sentence.text) } },
+        Block::Table(table) => titled(table),
+        Block::Chart(chart) => figure(chart),
+        Block::Sketch(_) => html! {},
+    }
+}
+
+fn titled(table: &FigureTable) -> Markup {
+    let class = |at: usize| (table.columns[at].side == Side::Right).then_some("num");
+    html! {
+        div.scroll tabindex="0" role="region" aria-label=(table.title) {
+            table {
+                caption { (table.title) }
+                thead { tr { @for (at, column) in table.columns.iter().enumerate() { th scope="col" class=[class(at)] { (column.title) } } } }
+                tbody {
+                    @for row in &table.rows {
+                        tr { @for (at, text) in row.iter().enumerate() { @if at == 0 { th scope="row" { (text) } } @else { td class=[class(at)] { (text) } } } }
+                    }
+                }
+            }
+        }
     }
 }
 

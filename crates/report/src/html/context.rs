@@ -1,7 +1,7 @@
 //! Where and with what it was measured: the machine, the input, the stores' settings, whether the instrument was checked.
 
-use crate::identity::label;
 use crate::view::{Named, Report};
+use findings::label;
 use maud::{Markup, html};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};

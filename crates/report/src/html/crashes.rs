@@ -1,7 +1,7 @@
 //! The table of what stores still held after crashes.
 
-use crate::figures;
 use analysis::Unit;
+use findings::figures;
 use maud::{Markup, html};
 use study::{Crash, CrashCase, Promise};
 use words::units;
@@ -41,7 +41,7 @@ fn row(case: &CrashCase) -> Markup {
                 @if !case.product.is_empty() { br; span.note { (case.product) " " (case.store_version) } }
             }
             td { (case.level.map_or("–", study::Durability::name)) }
-            td { span class=(format!("status {}", style(case.promise))) { (words::crashes::outcome(case)) } }
+            td { span class=(format!("status {}", style(case.promise))) { (findings::crash::outcome(case)) } }
             td.num { (case.cuts.len()) }
             td.num { (units::whole(found.acknowledged)) }
             (count(found.lost))

@@ -1,9 +1,9 @@
 //! How to measure it again, and the raw data.
 
 use crate::downloads::Download;
-use crate::identity::label;
 use crate::reproduce;
 use crate::view::{Named, Report};
+use findings::label;
 use maud::{Markup, html};
 use study::{Cell, Study};
 

@@ -5,8 +5,8 @@ use crate::formats::junit::{Suite, TestCase, TestResult};
 use crate::layout::{Colour, Style, paragraph};
 use crate::markdown::{code, escaped};
 use analysis::{CrashComparison, CrashPair, PromiseShift};
+use findings::comparison::{self, crashes as crash_comparison};
 use std::fmt::Write;
-use words::{comparison, crash_comparison};
 
 /// Columns of the word before a figure.
 const WORD: usize = 13;

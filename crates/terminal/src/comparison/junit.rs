@@ -2,7 +2,7 @@
 
 use crate::formats::junit::{Suite, TestCase, TestResult};
 use analysis::{Comparison, Gate, Noisy, Ruling};
-use words::comparison;
+use findings::comparison;
 
 /// Returns the comparison as JUnit XML, as Jenkins, GitLab and others read it. With gates one test case per gate and cell: a broken gate
 /// is a failure, one with too few repeats to decide is an error, and one that is too noisy to judge is skipped, or fails where that was

@@ -1,9 +1,9 @@
 //! A comparison as GitHub-flavoured Markdown: for a comment on a pull request, or a job's summary.
 
 use crate::markdown::{code, escaped, html};
-use analysis::{Comparison, Finding, Gate, Pair, Ruling};
+use analysis::{Compared, Comparison, Gate, Pair, Ruling};
+use findings::comparison;
 use std::fmt::Write;
-use words::comparison;
 
 /// Returns the comparison as GitHub-flavoured Markdown: a heading, a table of all pairs by the figure their ranking uses, every metric
 /// behind a fold, and the rulings of the gates.
@@ -54,7 +54,7 @@ fn table(text: &mut String, pair: &Pair) {
     let _ = writeln!(text, "|---|--:|--:|--:|--:|---|");
     for contrast in &pair.contrasts {
         let word = match contrast.finding {
-            Finding::Better | Finding::Worse => format!("**{}**", comparison::word(contrast.finding)),
+            Compared::Better | Compared::Worse => format!("**{}**", comparison::word(contrast.finding)),
             other => comparison::word(other).to_owned(),
         };
         let _ = writeln!(

@@ -1,10 +1,14 @@
 //! A study as GitHub-flavoured Markdown.
 
+mod blocks;
+
 use crate::markdown::{code, escaped};
 use analysis::Group;
+use findings::ranking::order;
+use findings::{Grouped, View};
 use std::fmt::Write;
 use study::{Class, Status, Study};
-use words::{Batches, left_sentences, order, promise, shown_rate, units};
+use words::{Batches, left_sentences, promise, shown_rate, units};
 
 /// Writes a table for every combination of parameters and every group that may be ranked together, best first; void cells last, with their
 /// reasons beneath.
@@ -13,10 +17,16 @@ pub fn study_markdown(study: &Study) -> String {
     jobs.dedup();
     let input = study.input.get("name").and_then(|name| name.as_str()).map(|name| format!(" on {name}"));
     let mut text = format!("### {}\n", escaped(&format!("{}{}", jobs.join(", "), input.unwrap_or_default())));
-    for (part, groups) in analysis::ranking(study) {
-        for group in &groups {
-            table(&mut text, &part.label, group, study);
+    let grouped = Grouped::all(study);
+    let findings = findings::all(&View::of(study, &grouped));
+    for it in &grouped {
+        for group in &it.groups {
+            table(&mut text, it.label(), group, study);
         }
+        blocks::of_part(&mut text, &findings, it.label());
+    }
+    if grouped.len() > 1 {
+        blocks::of_part(&mut text, &findings, "");
     }
     let names = analysis::CellNames::of(study);
     let reasons: Vec<String> = study
@@ -62,7 +72,7 @@ fn table(text: &mut String, label: &str, group: &Group<'_>, study: &Study) {
     let (offered_title, offered_rule) = if is_open { (" offered/s |", "--:|") } else { ("", "") };
     let counts_units = study.cells.iter().any(|cell| cell.units_per_s.is_some());
     let (units_title, units_rule) = if counts_units { (" units/s |", "--:|") } else { ("", "") };
-    let failures = words::failed::any(&study.cells);
+    let failures = findings::latency::any(&study.cells);
     let (failed_title, failed_rule) = if failures { (" failed |", "--:|") } else { ("", "") };
     let _ = writeln!(
         text,
@@ -94,9 +104,6 @@ fn table(text: &mut String, label: &str, group: &Group<'_>, study: &Study) {
         );
     }
     let cells: Vec<&study::Cell> = group.cells.iter().map(|ranked| ranked.cell).collect();
-    for sentence in words::failed::sentences(&cells) {
-        let _ = writeln!(text, "\n{}", escaped(&sentence));
-    }
     if let Some(rates) = crate::footnotes::read_back(&cells, Batches::stored(study).noun()) {
         let _ = writeln!(text, "\n{}", escaped(&rates));
     }

@@ -133,7 +133,7 @@ impl CrashView {
         };
         let mark = if case.promise == Promise::Kept { "✓" } else { "✗" };
         let bar = self.lines.insert_before(&self.now, line());
-        let word = paint(words::crashes::outcome(case), style, self.colour);
+        let word = paint(findings::crash::outcome(case), style, self.colour);
         let cuts = case.cuts.len();
         let text = format!(
             "{} {}  {word} {cuts}/{}  {}",
@@ -161,7 +161,7 @@ impl CrashView {
 
 /// In a line of its own there is no title above `none made`.
 fn so_far(case: &CrashCase) -> &'static str {
-    match words::crashes::outcome(case) {
+    match findings::crash::outcome(case) {
         "none made" => "nothing was promised",
         outcome => outcome,
     }

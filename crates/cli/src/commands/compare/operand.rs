@@ -86,7 +86,7 @@ fn split(text: &str) -> (&str, Option<&str>) {
 fn source(study: &Study, name: String, path: String) -> Source {
     if let Some(crash) = &study.crash {
         let (kvtrial, started_at) = (study.kvtrial.clone(), study.started_at.clone());
-        let input = words::blows::how(crash).trim_end_matches('.').to_owned();
+        let input = findings::crash::blows::how(crash).trim_end_matches('.').to_owned();
         return Source { name, path, kvtrial, started_at, input, repeats: crash.cuts };
     }
     let mut jobs: Vec<&str> = study.cells.iter().map(|cell| cell.job.as_str()).collect();

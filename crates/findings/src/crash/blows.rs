@@ -1,0 +1,105 @@
+//! How the crashes of a study were made, and what happened around them besides what was lost.
+
+use study::{Crash, CrashCase, CrashCut, CrashMeans, CrashMoment, StruckNodes};
+use words::units;
+
+/// Returns `Crashes: one node killed while clients continued.` For the usual ones: `Crashes: everything killed.`
+pub fn how(crash: &Crash) -> String {
+    let who = match (crash.means, crash.nodes) {
+        (CrashMeans::Command, _) => return "Crashes: by your command.".into(),
+        (_, StruckNodes::All) => "everything",
+        (_, StruckNodes::One) => "one node",
+        (_, StruckNodes::Majority) => "more than half of the nodes",
+    };
+    let what = match crash.means {
+        CrashMeans::Freeze => "frozen for a time while clients continued",
+        _ if crash.nodes != StruckNodes::All => "killed while clients continued",
+        _ => "killed",
+    };
+    let when = match crash.during {
+        CrashMoment::Write => "",
+        CrashMoment::Checkpoint => " in the middle of checkpoints",
+        CrashMoment::Compaction => " in the middle of compactions",
+        CrashMoment::Recovery => ", and once more while it started",
+    };
+    format!("Crashes: {who} {what}{when}.")
+}
+
+/// Returns the circumstances of a level's crashes: how long clients got no answer, whether the store was at the checkpoint or compaction
+/// it had been told to make, when it was killed again.
+pub fn circumstances(case: &CrashCase) -> Vec<String> {
+    let cuts = case.cuts.len();
+    let mut words = Vec::new();
+    let dark: Vec<(f64, f64)> = case.cuts.iter().filter_map(|cut| Some((cut.dark_s?, cut.outage_s?))).collect();
+    if let Some((longest, _)) = dark.iter().max_by(|one, other| one.0.total_cmp(&other.0)) {
+        let never = dark.iter().filter(|(dark_s, outage_s)| dark_s >= outage_s).count();
+        let times: Vec<f64> = dark.iter().map(|(dark_s, _)| *dark_s).collect();
+        let median = stats::median(&times).unwrap_or_default();
+        let ending = if never > 0 { format!("; in {never} of {cuts} cuts until the end") } else { String::new() };
+        words.push(format!(
+            "clients got no answer for {} (median of {cuts} cuts), at most {}{ending}",
+            units::duration(median),
+            units::duration(*longest)
+        ));
+    }
+    let told: Vec<bool> = case.cuts.iter().filter_map(|cut| cut.at_it).collect();
+    if !told.is_empty() {
+        let at_it = told.iter().filter(|at_it| **at_it).count();
+        words.push(format!("it was in the middle of one in {at_it} of {} cuts", told.len()));
+    }
+    let again = |cut: &CrashCut| cut.again_s;
+    let first = case.cuts.iter().filter_map(again).reduce(f64::min);
+    if let (Some(first), Some(last)) = (first, case.cuts.iter().filter_map(again).reduce(f64::max)) {
+        let (first, last) = (units::duration(first), units::duration(last));
+        words.push(format!("it was killed again {first} to {last} after it was started"));
+    }
+    words
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{circumstances, how};
+    use study::{Crash, CrashCase, CrashCut, CrashMeans, CrashMoment, StruckNodes};
+
+    #[test]
+    fn crashes_are_said_as_they_were_made() {
+        let of = |means, nodes, during| how(&Crash { means, nodes, during, ..Crash::default() });
+        for (means, nodes, during, words) in [
+            (CrashMeans::Kill, StruckNodes::All, CrashMoment::Write, "Crashes: everything killed."),
+            (
+                CrashMeans::Kill,
+                StruckNodes::One,
+                CrashMoment::Write,
+                "Crashes: one node killed while clients continued.",
+            ),
+            (
+                CrashMeans::Kill,
+                StruckNodes::All,
+                CrashMoment::Recovery,
+                "Crashes: everything killed, and once more while it started.",
+            ),
+            (
+                CrashMeans::Freeze,
+                StruckNodes::Majority,
+                CrashMoment::Checkpoint,
+                "Crashes: more than half of the nodes frozen for a time while clients continued in the middle of checkpoints.",
+            ),
+        ] {
+            assert_eq!(of(means, nodes, during), words);
+        }
+    }
+
+    #[test]
+    fn darkness_to_the_end_is_said_apart_and_nothing_is_said_of_what_was_not_done() {
+        let cut = |dark_s| CrashCut { dark_s: Some(dark_s), outage_s: Some(5.0), ..CrashCut::default() };
+        let case = CrashCase { cuts: vec![cut(0.5), cut(5.0), cut(1.0)], ..CrashCase::default() };
+        assert_eq!(
+            circumstances(&case),
+            ["clients got no answer for 1.00 s (median of 3 cuts), at most 5.00 s; in 1 of 3 cuts until the end"]
+        );
+        assert_eq!(circumstances(&CrashCase { cuts: vec![CrashCut::default()], ..CrashCase::default() }), [""; 0]);
+        let told = |at_it| CrashCut { at_it: Some(at_it), ..CrashCut::default() };
+        let case = CrashCase { cuts: vec![told(true), told(false)], ..CrashCase::default() };
+        assert_eq!(circumstances(&case), ["it was in the middle of one in 1 of 2 cuts"]);
+    }
+}

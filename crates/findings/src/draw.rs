@@ -1,0 +1,6 @@
+//! What charts of several subjects share.
+
+pub(crate) mod bars;
+pub(crate) mod facets;
+pub(crate) mod marked;
+pub(crate) mod thin;

@@ -1,0 +1,32 @@
+//! Which store is best, within a class and a level of durability.
+
+mod chart;
+pub mod order;
+pub mod verdict;
+
+use crate::block::Block;
+use crate::finding::{Arrangement, Finding};
+use crate::view::{Grouped, View};
+use analysis::Group;
+pub use chart::place;
+use study::Class;
+
+pub(crate) fn find(view: &View<'_>) -> Option<Finding> {
+    Some(Finding {
+        id: "ranking",
+        title: "Ranking",
+        intro: "Stores are compared within one class and one durability level only: a library in the client's process and a server behind a \
+                socket do not do the same work, nor do stores that promise different things."
+            .into(),
+        charts: Arrangement::Below,
+        parts: view.by_part(|it| blocks(it, view)),
+    })
+}
+
+/// Baselines come last: they are what the others are compared with.
+fn blocks(it: &Grouped<'_>, view: &View<'_>) -> Vec<Block> {
+    let is_baseline = |group: &&Group<'_>| group.class == Some(Class::Baseline);
+    let (baselines, stores): (Vec<_>, Vec<_>) = it.groups.iter().partition(is_baseline);
+    let charts = stores.into_iter().chain(baselines);
+    charts.filter_map(|group| chart::chart(group, it.label(), &view.identities)).map(Block::Chart).collect()
+}
