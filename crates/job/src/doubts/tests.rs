@@ -264,3 +264,14 @@ fn what_two_threads_know_of_a_key_is_added_up() {
     here.merge(there);
     assert_eq!((here.account(), here.of(1).bounds(3)), (account(1, 3, 0), (1, 2)));
 }
+
+#[test]
+fn steps_of_any_size_are_seen_as_far_as_they_make_up_what_is_there_more_and_in_its_direction_alone() {
+    let shown = |more: i64| {
+        let mut doubts = Doubts::default();
+        [2, -3, 2, 5].into_iter().for_each(|more| doubts.of(()).fails(Wrote { more, whole: None }));
+        doubts.of(()).shows_more(more);
+        doubts.account().failed_present
+    };
+    assert_eq!([1, 2, 3, 4, 9, 20, -2, -4].map(shown), [0, 1, 1, 2, 3, 3, 0, 1]);
+}
