@@ -153,7 +153,7 @@ impl<E: Effect> Doubt<E> {
         (most.saturating_sub(sum(self.failed()) + sum(&self.overwritten)), most)
     }
 
-    /// Returns the fate of the writes of what is counted, where so much was found and `least` had to be there.
+    /// Returns the fate of counted writes, where this many were found and `least` had to be there.
     pub fn account(&self, found: u64, least: u64) -> WriteAccount {
         let failed = sum(self.failed());
         let present = found.saturating_sub(least).min(failed);
