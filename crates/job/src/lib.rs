@@ -1,10 +1,12 @@
 //! What a job is, as the crate `store` says what a store is: the traits, what can be wrong with a reply, presets.
 //!
-//! A [`Job`] is read and checked once, a [`Trial`] is one execution of it, a [`Worker`] one thread's part of a phase.
+//! A [`Job`] is read and checked once, a [`Trial`] is one execution of it, a [`Worker`] one thread's part of a phase. [`Doubts`] answers for
+//! all jobs what failed writes may have left.
 //!
 //! What never lives here: a particular job, the loop that drives clients, stores.
 
 mod books;
+mod doubts;
 mod job;
 mod offence;
 mod phase;
@@ -12,6 +14,7 @@ mod preset;
 mod turn;
 
 pub use books::Books;
+pub use doubts::{Doubt, Doubts, Effect, Replaces};
 pub use job::{
     Arriving, Holds, Job, JobError, JobInfo, JobRequest, ParamInfo, Params, PlanFile, QueryInfo, Step, Think, Trial,
     TrialSetup, Worker,

@@ -2,92 +2,75 @@
 //! end, and acknowledged ones that were not to be seen.
 
 use crate::entry::Fingerprinted;
-use std::collections::{HashMap, HashSet};
+use job::{Doubts, Effect};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use study::WriteAccount;
 
 /// Shared by all threads of a trial; only failures and the end come here.
 #[derive(Default)]
-pub(crate) struct Fates(Mutex<Known>);
+pub(crate) struct Fates(Mutex<Doubts<Box<[u8]>, Unanswered>>);
 
-#[derive(Default)]
-struct Known {
-    /// What writes that failed would have left, by key.
-    values: HashMap<Box<[u8]>, Vec<Fingerprinted>>,
-    /// What increments that failed would have added, by counter.
-    steps: HashMap<Box<[u8]>, Vec<i64>>,
-    /// Writes that failed.
-    failed: u64,
-    /// Of them those that were seen when everything was last read, by key or counter.
-    present: HashMap<Box<[u8]>, u64>,
-    /// Keys and counters that lack what was acknowledged.
-    lost: HashSet<Box<[u8]>>,
+/// A write that failed.
+enum Unanswered {
+    /// It would have left this value.
+    Leaves(Fingerprinted),
+    /// It would have added this to a counter.
+    Adds(i64),
+}
+
+impl Effect for Unanswered {
+    type Whole = Fingerprinted;
+
+    fn more(&self) -> i64 {
+        if let Unanswered::Adds(step) = self { *step } else { 0 }
+    }
+
+    fn instead(&self) -> Option<&Fingerprinted> {
+        if let Unanswered::Leaves(value) = self { Some(value) } else { None }
+    }
 }
 
 impl Fates {
-    fn known(&self) -> MutexGuard<'_, Known> {
+    fn known(&self) -> MutexGuard<'_, Doubts<Box<[u8]>, Unanswered>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Notes that a write failed that would have left this value.
     #[cold]
     pub(crate) fn fails(&self, key: &[u8], value: Fingerprinted) {
-        let mut known = self.known();
-        known.failed += 1;
-        known.values.entry(key.into()).or_default().push(value);
+        self.known().of(key.into()).fails(Unanswered::Leaves(value));
     }
 
     /// Notes that an increment of this counter failed.
     #[cold]
     pub(crate) fn fails_to_add(&self, counter: &[u8], step: i64) {
-        let mut known = self.known();
-        known.failed += 1;
-        known.steps.entry(counter.into()).or_default().push(step);
+        self.known().of(counter.into()).fails(Unanswered::Adds(step));
     }
 
     /// This lacks what was acknowledged.
     #[cold]
     pub(crate) fn lose(&self, name: &[u8]) {
-        self.known().lost.insert(name.into());
+        self.known().lose(name.into());
     }
 
     /// Notes that everything is read again: what counts is what is found then.
     pub(crate) fn forget_found(&self) {
-        self.known().present.clear();
+        self.known().reads_again();
     }
 
     /// Notes that a key holds this value at the end.
     pub(crate) fn found(&self, key: &[u8], value: Fingerprinted) {
-        let mut known = self.known();
-        if known.values.get(key).is_some_and(|failed| failed.contains(&value)) {
-            known.present.insert(key.into(), 1);
-        }
+        self.known().get_mut(key).and_then(|doubt| doubt.allows_instead(&value));
     }
 
     /// Notes that a counter is this much above what was acknowledged at the end.
-    pub(crate) fn found_more(&self, counter: &[u8], mut more: i64) {
-        let mut known = self.known();
-        let mut present = 0;
-        for step in known.steps.get(counter).into_iter().flatten() {
-            if step.signum() == more.signum() && step.abs() <= more.abs() {
-                more -= step;
-                present += 1;
-            }
-        }
-        if present > 0 {
-            known.present.insert(counter.into(), present);
-        }
+    pub(crate) fn found_more(&self, counter: &[u8], more: i64) {
+        self.known().get_mut(counter).into_iter().for_each(|doubt| doubt.shows_more(more));
     }
 
     /// Says what became of all writes.
     pub(crate) fn account(&self) -> WriteAccount {
-        let known = self.known();
-        let present: u64 = known.present.values().sum();
-        WriteAccount {
-            lost: known.lost.len() as u64,
-            failed_absent: known.failed.saturating_sub(present),
-            failed_present: present,
-        }
+        self.known().account()
     }
 }
 

@@ -2,9 +2,9 @@
 //!
 //! Appends to one key are never in flight at once, and all by one worker: so each length is known exactly.
 
-use super::doubt::{Doubts, KeyDoubt};
+use super::doubt::{AppendDoubts, DoubtfulAppend};
 use data::append::{Events, KEY_BYTES, RECORD_BYTES};
-use job::Offence;
+use job::{Doubt, Offence};
 use study::ReasonKind;
 
 /// Records of every key, as far as this worker has appended them: 4 bytes per key, from the first reply on that says a length.
@@ -24,7 +24,7 @@ impl Lengths {
         events: &Events,
         key: &[u8; KEY_BYTES],
         bytes: i64,
-        doubts: &mut Doubts,
+        doubts: &mut AppendDoubts,
     ) -> Result<(), Offence> {
         let Some(number) = events.key_of(u64::from_be_bytes(*key)) else { return Ok(()) };
         if self.records.is_empty() {
@@ -41,11 +41,11 @@ impl Lengths {
 
     /// Whether appends that failed and are there all the same make the value this many bytes longer.
     #[cold]
-    fn is_explained(records: &mut u32, more_bytes: i64, doubt: Option<&mut KeyDoubt>) -> bool {
+    fn is_explained(records: &mut u32, more_bytes: i64, doubt: Option<&mut Doubt<DoubtfulAppend>>) -> bool {
         let Some(doubt) = doubt else { return false };
-        let more = u32::try_from(more_bytes / RECORD_BYTES as i64).unwrap_or(0);
-        let explains = more > 0 && more_bytes % RECORD_BYTES as i64 == 0 && doubt.allows_more(more);
-        *records += if explains { more } else { 0 };
+        let (more, rest) = (more_bytes / RECORD_BYTES as i64, more_bytes % RECORD_BYTES as i64);
+        let explains = rest == 0 && doubt.allows_more(more);
+        *records += if explains { more as u32 } else { 0 };
         explains
     }
 

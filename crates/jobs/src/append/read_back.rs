@@ -1,9 +1,9 @@
 //! Reads every value back and compares it with the one made again from the input.
 
-use super::doubt::{AppendsFound, KeyDoubt};
+use super::doubt::{AppendsFound, judge};
 use super::trial::{AppendTrial, Found};
 use data::append::{Event, KEY_BYTES, RECORD_BYTES};
-use job::{Offence, Step, Worker};
+use job::{Doubt, Offence, Step, Worker};
 use std::ops::Range;
 use std::sync::PoisonError;
 use store::{Operation, Reply, Slot};
@@ -104,8 +104,8 @@ fn explained(trial: &AppendTrial<'_>, found: &mut Found, id: u64, value: &[u8], 
     let (right, _) = expected.as_chunks::<RECORD_BYTES>();
     let doubts = trial.doubts.read().unwrap_or_else(PoisonError::into_inner);
     let judged = match doubts.get(&id) {
-        Some(doubt) => doubt.judge(value, right),
-        None => KeyDoubt::default().judge(value, right),
+        Some(doubt) => judge(doubt, value, right),
+        None => judge(&Doubt::default(), value, right),
     };
     match judged {
         AppendsFound::Explained(account) => {

@@ -1,7 +1,7 @@
 //! The run: events are made in blocks, and appended as slots get free. Appends to one key are in the order of the events.
 
 use super::Method;
-use super::doubt::Doubts;
+use super::doubt::{AppendDoubts, DoubtfulAppend, reads};
 use super::lengths::Lengths;
 use super::trial::AppendTrial;
 use crate::in_order::{InOrder, belongs};
@@ -29,7 +29,7 @@ pub struct AppendWorker<'a> {
     stored: u64,
     spots: Spots,
     /// Its keys of which an append failed.
-    doubts: Doubts,
+    doubts: AppendDoubts,
 }
 
 /// The events whose keys belong to this thread's slots.
@@ -156,7 +156,7 @@ impl<'a> AppendWorker<'a> {
             },
             lengths: Lengths::default(),
             stored: 0,
-            doubts: Doubts::new(),
+            doubts: AppendDoubts::default(),
         }
     }
 
@@ -167,11 +167,11 @@ impl<'a> AppendWorker<'a> {
         if !self.trial.keeps {
             return;
         }
-        let doubt = self.doubts.entry(u64::from_be_bytes(state.key)).or_default();
+        let (doubt, append) = (self.doubts.of(u64::from_be_bytes(state.key)), DoubtfulAppend::of(state.record));
         match (stage, self.trial.method) {
-            (Stage::Reading, _) => doubt.skips(state.record),
-            (_, Method::Rewrite) => doubt.fails(state.record, Some(&state.value)),
-            _ => doubt.fails(state.record, None),
+            (Stage::Reading, _) => doubt.skips(append),
+            (_, Method::Rewrite) => doubt.fails(DoubtfulAppend { value: Some(state.value.clone()), ..append }),
+            _ => doubt.fails(append),
         }
     }
 
@@ -187,14 +187,14 @@ impl<'a> AppendWorker<'a> {
         }
         let (records, _) = right.as_chunks::<RECORD_BYTES>();
         let before = records.iter().position(|record| *record == state.record).unwrap_or(records.len());
-        doubt.reads(&state.value, &records[..before]);
+        reads(doubt, &state.value, &records[..before]);
     }
 }
 
 impl Drop for AppendWorker<'_> {
     fn drop(&mut self) {
         if !self.doubts.is_empty() {
-            self.trial.doubts.write().unwrap_or_else(PoisonError::into_inner).append(&mut self.doubts);
+            self.trial.doubts.write().unwrap_or_else(PoisonError::into_inner).merge(std::mem::take(&mut self.doubts));
         }
     }
 }
@@ -242,7 +242,7 @@ impl Worker for AppendWorker<'_> {
         if state.stage == Stage::Looking {
             state.stage = Stage::Idle;
             self.order.done(slot);
-            return looked(state, self.doubts.contains_key(&u64::from_be_bytes(state.key)), reply);
+            return looked(state, self.doubts.has(&u64::from_be_bytes(state.key)), reply);
         }
         if state.stage == Stage::Reading {
             state.value.clear();
@@ -300,7 +300,7 @@ impl Worker for AppendWorker<'_> {
         let AppendWorker { trial, stream, order, slots, doubts, .. } = self;
         for state in slots.iter_mut().filter(|state| state.stage == Stage::Merged) {
             state.stage = Stage::Idle;
-            doubts.entry(u64::from_be_bytes(state.key)).or_default().skips(state.record);
+            doubts.of(u64::from_be_bytes(state.key)).skips(DoubtfulAppend::of(state.record));
         }
         for slot in 0..slots.len() as Slot {
             trial.leave_out(std::iter::from_fn(|| order.take(slot, || None)).map(|event| event.id));

@@ -1,7 +1,7 @@
 //! One execution: the appends, and reading all values back.
 
 use super::answer::{self, Wrong};
-use super::doubt::Doubts;
+use super::doubt::AppendDoubts;
 use super::read_back::ReadBack;
 use super::run::AppendWorker;
 use super::{Append, Method, Verify};
@@ -25,7 +25,7 @@ pub struct AppendTrial<'a> {
     pub(super) keeps: bool,
     found: Mutex<Found>,
     /// Keys of which an append failed.
-    pub(super) doubts: RwLock<Doubts>,
+    pub(super) doubts: RwLock<AppendDoubts>,
     /// By id: how many of a key's last records were never sent, where the run did not come to its end.
     unsent: RwLock<HashMap<u64, usize>>,
     /// Whether there are any: else no read of a value asks for the lock.

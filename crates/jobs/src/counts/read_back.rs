@@ -1,9 +1,9 @@
 //! Reads every counter back and compares it with the count of its term in the input.
 
-use super::doubt::CountDoubt;
+use super::doubt::account;
 use super::trial::{CountTrial, Found};
 use super::{Method, parse};
-use job::{Offence, Step, Worker};
+use job::{Doubt, Offence, Step, Worker};
 use std::ops::Range;
 use std::sync::PoisonError;
 use store::{Operation, Reply, Slot};
@@ -35,8 +35,8 @@ impl ReadBack<'_> {
     fn account(&self, term: u32, count: u64, right: u64) -> Option<WriteAccount> {
         let doubts = self.trial.doubts.read().unwrap_or_else(PoisonError::into_inner);
         match doubts.get(&term) {
-            Some(doubt) => doubt.account(count, right),
-            None => CountDoubt::default().account(count, right),
+            Some(doubt) => account(doubt, count, right),
+            None => account(&Doubt::default(), count, right),
         }
     }
 }

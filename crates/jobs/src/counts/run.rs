@@ -3,7 +3,7 @@
 //! Increments of the store are shared out evenly, in any order. Rewriting is done in the order of the messages, each term by one
 //! thread and by one slot at a time.
 
-use super::doubt::CountDoubts;
+use super::doubt::{CountDoubts, Increments, ONE, allows_instead};
 use super::trial::CountTrial;
 use super::{Method, parse};
 use crate::in_order::{InOrder, belongs};
@@ -84,7 +84,7 @@ impl<'a> CountWorker<'a> {
             answers: (trial.keeps && !exact).then(Answers::default),
             slots_of_trial: slots,
             stored: 0,
-            doubts: CountDoubts::new(),
+            doubts: CountDoubts::default(),
         }
     }
 
@@ -94,17 +94,16 @@ impl<'a> CountWorker<'a> {
         if !self.trial.keeps {
             return;
         }
-        let doubt = self.doubts.entry(term).or_default();
+        let doubt = self.doubts.of(term);
         if stage != Stage::Writing {
-            doubt.unsent += 1;
-            return;
+            return doubt.skips(ONE);
         }
         match (self.trial.method, self.counted.get_mut(term as usize)) {
             (Method::Rewrite, Some(counted)) => {
-                doubt.fails(Some((*counted).into()));
+                doubt.fails(Increments { number: Some((*counted).into()), ..ONE });
                 *counted = counted.saturating_sub(1); // it counted the put that failed
             }
-            _ => doubt.fails(None),
+            _ => doubt.fails(ONE),
         }
     }
 
@@ -113,8 +112,8 @@ impl<'a> CountWorker<'a> {
     fn is_explained(&mut self, term: u32, count: u64, right: u64) -> bool {
         let Some(doubt) = self.doubts.get_mut(&term) else { return false };
         match self.trial.method {
-            Method::Rewrite => doubt.allows_instead(count, right),
-            _ => doubt.allows_more(count.saturating_sub(right)),
+            Method::Rewrite => allows_instead(doubt, count, right),
+            _ => doubt.allows_more(count.saturating_sub(right).cast_signed()),
         }
     }
 

@@ -106,8 +106,7 @@ impl<'a> CountTrial<'a> {
 
     /// Takes the counters in doubt of a thread.
     pub(super) fn take_doubts(&self, doubts: CountDoubts) {
-        let mut all = self.doubts.write().unwrap_or_else(PoisonError::into_inner);
-        doubts.into_iter().for_each(|(term, doubt)| all.entry(term).or_default().merge(doubt));
+        self.doubts.write().unwrap_or_else(PoisonError::into_inner).merge(doubts);
     }
 
     /// Takes what a thread has read back.

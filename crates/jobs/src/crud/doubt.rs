@@ -1,6 +1,7 @@
 //! Rows of which a write failed: it may have taken effect, or still may; nothing else is forgiven.
 
-use std::collections::{BTreeMap, BTreeSet};
+use job::{Doubts, Replaces};
+use std::collections::BTreeMap;
 use study::WriteAccount;
 
 /// The state of a row: the end of its value, or `None` if it is missing.
@@ -9,65 +10,44 @@ pub type RowState = Option<&'static [u8]>;
 /// The doubts about all rows of which a write failed.
 #[derive(Debug, Default)]
 pub struct RowDoubts {
-    rows: BTreeMap<u64, RowDoubt>,
-    /// Rows in which something acknowledged was not to be seen.
-    lost: BTreeSet<u64>,
-    failed: u64,
-    present: u64,
-}
-
-#[derive(Debug)]
-struct RowDoubt {
-    /// As its last acknowledged write left it, or as it was read since.
-    sure: RowState,
-    /// As writes would have left it that failed and were not seen.
-    maybe: Vec<RowState>,
+    /// Rows as their last acknowledged writes left them, or as they were read since.
+    sure: BTreeMap<u64, RowState>,
+    writes: Doubts<u64, Replaces<RowState>>,
 }
 
 impl RowDoubts {
     /// Notes a failed write that would have made `after` of a row that was `before`, as far as nothing else failed.
     pub fn fails(&mut self, row: u64, before: RowState, after: RowState) {
-        self.failed += 1;
-        self.rows.entry(row).or_insert(RowDoubt { sure: before, maybe: Vec::new() }).maybe.push(after);
+        self.sure.entry(row).or_insert(before);
+        self.writes.of(row).fails(Replaces(after));
     }
 
     /// Notes a write that was acknowledged.
     pub fn wrote(&mut self, row: u64, after: RowState) {
-        if let Some(doubt) = self.rows.get_mut(&row) {
-            doubt.sure = after;
-        }
+        self.sure.entry(row).and_modify(|sure| *sure = after);
     }
 
     /// Notes that the row was read; returns whether its state is explained. From then on the row has that state.
     pub fn explains(&mut self, row: u64, found: RowState) -> bool {
-        let Some(doubt) = self.rows.get_mut(&row) else { return false };
-        if doubt.sure == found {
-            return true;
-        }
-        let Some(at) = doubt.maybe.iter().position(|maybe| *maybe == found) else { return false };
-        doubt.maybe.swap_remove(at);
-        doubt.sure = found;
-        self.present += 1;
-        true
+        let Some(sure) = self.sure.get_mut(&row) else { return false };
+        let explains = *sure == found || self.writes.of(row).allows_instead(&found).is_some();
+        *sure = if explains { found } else { *sure };
+        explains
     }
 
     /// Returns whether a write of the row failed.
     pub fn knows(&self, row: u64) -> bool {
-        self.rows.contains_key(&row)
+        self.writes.has(&row)
     }
 
     /// Notes that something acknowledged of this row was not to be seen.
     pub fn lose(&mut self, row: u64) {
-        self.lost.insert(row);
+        self.writes.lose(row);
     }
 
     /// Returns the fate of the writes.
     pub fn account(&self) -> WriteAccount {
-        WriteAccount {
-            lost: self.lost.len() as u64,
-            failed_absent: self.failed - self.present,
-            failed_present: self.present,
-        }
+        self.writes.account()
     }
 }
 

@@ -175,7 +175,7 @@ impl Worker for CounterWorker<'_> {
             return Ok(());
         }
         // Where a fan was not counted, its partners may have been.
-        if step > 0 && (1..=most).contains(number) && trial.ledger.doubts().contains_key(&page) {
+        if step > 0 && (1..=most).contains(number) && trial.ledger.doubts().has(&page) {
             return Ok(());
         }
         if summed {

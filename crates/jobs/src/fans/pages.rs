@@ -2,7 +2,7 @@
 //! either.
 
 use super::Input;
-use super::doubt::PageDoubts;
+use super::doubt::{DoubtfulMentions, PageDoubts, allows_instead};
 use super::policy::Policy;
 use super::record;
 use crate::fingerprint::fingerprint;
@@ -108,27 +108,26 @@ impl Ledger {
     #[cold]
     pub fn fails(&self, page: u32, written: Written, partners: u64) {
         let record = (!self.prints.is_empty()).then_some((written.print, written.fans));
-        self.doubts().entry(page).or_default().fails(partners, record);
+        self.doubts().of(page).fails(DoubtfulMentions { fans: 1, pairs: partners, record });
     }
 
     /// Notes that a mention with this many partners was not put, because the page could not be read.
     #[cold]
     pub fn skips(&self, page: u32, partners: u64) {
-        self.doubts().entry(page).or_default().skips(partners);
+        self.doubts().of(page).skips(DoubtfulMentions { fans: 1, pairs: partners, record: None });
     }
 
     /// Mentions of the page that the run never came to, with as many partners.
     #[cold]
     pub fn leaves_out(&self, page: u32, mentions: u32, partners: u64) {
-        self.doubts().entry(page).or_default().leaves_out(mentions, partners);
+        self.doubts().of(page).leaves_out(DoubtfulMentions { fans: mentions, pairs: partners, record: None });
     }
 
     /// Notes, for counters, that an increment failed, of the page's own counter or of a partner's.
     #[cold]
     pub fn fails_to_count(&self, page: u32, is_own: bool) {
-        let mut doubts = self.doubts();
-        let doubt = doubts.entry(page).or_default();
-        if is_own { doubt.fails(0, None) } else { doubt.fails_partner() }
+        let (fans, pairs) = if is_own { (1, 0) } else { (0, 1) };
+        self.doubts().of(page).fails(DoubtfulMentions { fans, pairs, record: None });
     }
 
     /// Returns, for counters, whether increments that failed, and are there all the same, make the page's own counter this number, where
@@ -136,7 +135,8 @@ impl Ledger {
     #[cold]
     pub fn is_counted(&self, page: u32, number: i64, fans: u32) -> bool {
         let Ok(number) = u32::try_from(number) else { return false };
-        let explains = self.doubts().get_mut(&page).is_some_and(|doubt| doubt.allows_more(number.saturating_sub(fans)));
+        let more = number.saturating_sub(fans).into();
+        let explains = self.doubts().get_mut(&page).is_some_and(|doubt| doubt.allows_more(more));
         if explains {
             self.recount(page, number);
         }
@@ -158,7 +158,7 @@ impl Ledger {
     fn is_explained(&self, page: u32, value: &[u8]) -> bool {
         let print = fingerprint(value) | 2;
         let mut doubts = self.doubts();
-        let fans = doubts.get_mut(&page).and_then(|doubt| doubt.allows_instead(print, self.floor(page)));
+        let fans = doubts.get_mut(&page).and_then(|doubt| allows_instead(doubt, print, self.floor(page)));
         if let Some(fans) = fans {
             drop(doubts);
             self.acknowledge(page, Written { print, fans });

@@ -1,12 +1,12 @@
 //! Reads every page back and compares it with the answer computed from the input.
 
 use super::counters::{fans_key, with_key};
-use super::doubt::{AtLeast, PageDoubt};
+use super::doubt::{AtLeast, at_least};
 use super::expected::Partners;
 use super::policy::Variant;
 use super::record;
 use super::trial::FansTrial;
-use job::{Offence, Step, Think, Worker, printable};
+use job::{Doubt, Offence, Step, Think, Worker, printable};
 use std::ops::Range;
 use std::sync::PoisonError;
 use store::{Operation, Reply, Rows, Slot};
@@ -125,8 +125,8 @@ struct Stored {
 /// What must at least be there of a page: what is right, but for mentions that failed.
 fn least(trial: &FansTrial<'_>, page: u32, right: (u32, u64), found: (u32, u64), print: Option<u64>) -> AtLeast {
     match trial.ledger.doubts().get(&page) {
-        Some(doubt) => doubt.at_least(right, found, print),
-        None => PageDoubt::default().at_least(right, found, print),
+        Some(doubt) => at_least(doubt, right, found, print),
+        None => at_least(&Doubt::default(), right, found, print),
     }
 }
 
@@ -164,7 +164,7 @@ impl Worker for ReadBack<'_> {
         if self.trial.variant == Variant::Counters
             && fans.is_none()
             && matches!(reply, Reply::Missing)
-            && self.trial.ledger.doubts().contains_key(&page)
+            && self.trial.ledger.doubts().has(&page)
         {
             state.fans = Some(0); // its partners may have been counted
             return Ok(());

@@ -15,7 +15,7 @@ mod order;
 mod times;
 
 use super::key::KeyNames;
-use doubt::Doubt;
+use doubt::UncertainKey;
 use order::{EndedOperation, MAX_VERSION, VERSION_BITS, Writes, is_forth, steps};
 use std::collections::{BTreeSet, HashMap};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -122,7 +122,7 @@ pub struct Ledger {
     settled: AtomicU64,
     limit: u64,
     /// Keys of which a write failed.
-    doubts: Mutex<HashMap<u64, Doubt>>,
+    doubts: Mutex<HashMap<u64, UncertainKey>>,
     /// Keys of which something acknowledged was not to be seen.
     lost: Mutex<BTreeSet<u64>>,
     /// Where nodes fail on purpose.

@@ -4,6 +4,9 @@
 //! seen has ended. All others are judged as before: what was finished when the operation that began last of all that have ended began is
 //! out of date, but for that operation's own version. Here moments are counted key by key and each unfinished version is kept by its
 //! number, so nothing is forgiven but what failed.
+//!
+//! Other jobs have [`job::Doubts`], for keys that one client at a time writes and reads, and for sums. Here writes and reads of one key cross:
+//! what may be answered depends on when each began. Keys in doubt are judged throughout the run, so failed versions are found by order.
 
 use std::collections::{BTreeSet, VecDeque};
 
@@ -12,7 +15,7 @@ const KEPT: usize = 128;
 
 /// A key of which a write failed.
 #[derive(Clone, Debug, Default)]
-pub struct Doubt {
+pub struct UncertainKey {
     /// Moments so far: each operation begins in one of its own.
     moments: u32,
     /// Versions whose writes are in flight or have failed, and that nobody has read.
@@ -36,10 +39,10 @@ pub struct LastOperation {
     pub began: u32,
 }
 
-impl Doubt {
+impl UncertainKey {
     /// Makes a key of which these versions are unfinished.
-    pub fn new(unfinished: BTreeSet<u32>) -> Doubt {
-        Doubt { unfinished, ..Doubt::default() }
+    pub fn new(unfinished: BTreeSet<u32>) -> UncertainKey {
+        UncertainKey { unfinished, ..UncertainKey::default() }
     }
 
     /// Begins an operation; returns its moment.
@@ -105,11 +108,11 @@ impl Doubt {
 
 #[cfg(test)]
 mod tests {
-    use super::Doubt;
+    use super::UncertainKey;
 
     #[test]
     fn a_failed_version_may_be_answered_until_something_later_was_and_what_was_acknowledged_may_not_go_back() {
-        let mut doubt = Doubt::new([6].into());
+        let mut doubt = UncertainKey::new([6].into());
         doubt.fail(6);
         let began = doubt.begin_write(7);
         doubt.finish(7);
@@ -127,7 +130,7 @@ mod tests {
 
     #[test]
     fn what_finished_too_long_ago_to_be_known_is_not_blamed_by_a_read_sent_before() {
-        let mut doubt = Doubt::new([1].into());
+        let mut doubt = UncertainKey::new([1].into());
         doubt.fail(1);
         let mut early = None;
         for version in 2..1000 {

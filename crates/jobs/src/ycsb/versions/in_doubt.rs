@@ -1,6 +1,6 @@
 //! Keys of which a write failed: what the ledger does by their records.
 
-use super::doubt::{Doubt, LastOperation};
+use super::doubt::{LastOperation, UncertainKey};
 use super::order::{EndedOperation, MAX_VERSION, Writes};
 use super::times::WriteTimes;
 use super::{Age, Ledger, Sight, Write, is_of};
@@ -18,7 +18,7 @@ impl Ledger {
         Write { version, moment, began: EndedOperation::default() }
     }
 
-    fn doubts(&self) -> MutexGuard<'_, HashMap<u64, Doubt>> {
+    fn doubts(&self) -> MutexGuard<'_, HashMap<u64, UncertainKey>> {
         self.doubts.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -40,7 +40,7 @@ impl Ledger {
         // The lock is held before anybody can see that the key is in doubt: who sees it finds its record.
         let mut doubts = self.doubts();
         let writes = Writes(entry.writes.fetch_or(Writes::default().fail().0, Ordering::AcqRel));
-        let doubt = doubts.entry(id).or_insert_with(|| Doubt::new(self.unfinished(id, writes)));
+        let doubt = doubts.entry(id).or_insert_with(|| UncertainKey::new(self.unfinished(id, writes)));
         doubt.fail(write.version);
         drop(doubts);
         self.flight(slot).store(0, Ordering::Release);
@@ -76,7 +76,7 @@ impl Ledger {
     pub fn account(&self) -> WriteAccount {
         let lost = self.lost.lock().unwrap_or_else(PoisonError::into_inner).len() as u64;
         let mut account = WriteAccount { lost, ..WriteAccount::default() };
-        for (absent, present) in self.doubts().values().map(Doubt::failed) {
+        for (absent, present) in self.doubts().values().map(UncertainKey::failed) {
             account.failed_absent += absent;
             account.failed_present += present;
         }
