@@ -21,7 +21,8 @@ use std::collections::BTreeMap;
 use std::ffi::CString;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
-use store::{Facts, StoreError};
+use std::time::Duration;
+use store::{Compact, Facts, Maintenance, StoreError};
 use study::Durability;
 
 /// The settings that an adapter makes before the database is opened.
@@ -347,7 +348,13 @@ impl Engine for Tree {
         self.store(&batch)
     }
 
-    fn compact(&self) -> Result<(), Fault> {
+    fn maintenance(&self) -> Maintenance<'_> {
+        Maintenance { compaction: Some(self), ..Maintenance::default() }
+    }
+}
+
+impl Compact for Tree {
+    fn compact(&self, _: Duration) -> Result<(), StoreError> {
         let none = std::ptr::null();
         // SAFETY: the database is open; no bounds mean all of it.
         unsafe { (self.api.functions.compact_range)(self.database, none, 0, none, 0) };

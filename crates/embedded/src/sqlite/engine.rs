@@ -8,8 +8,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use store::immediate::{Immediate, SyncStore};
 use store::{
-    Availability, Capabilities, Expected, Facts, Holding, Operation, Reduction, ReductionGroup, Reply, Session,
-    SessionPlan, Store, StoreError, Sweep, Swept, Threading,
+    Availability, Capabilities, Checkpoint, Compact, Expected, Facts, Holding, Maintenance, Operation, Reduce,
+    Reduction, ReductionGroup, Reply, Session, SessionPlan, Store, StoreError, Sweep, Swept, Threading,
 };
 use study::{Durability, Spec};
 
@@ -227,6 +227,16 @@ impl Store for Sqlite {
         swept().map(Some).map_err(|error| self.file.trouble(error))
     }
 
+    fn maintenance(&self) -> Maintenance<'_> {
+        Maintenance { compaction: Some(self), checkpoint: Some(self) }
+    }
+
+    fn reduces(&self) -> Option<&dyn Reduce> {
+        Some(self)
+    }
+}
+
+impl Compact for Sqlite {
     /// Rewrites the file, and folds the log, through which the new file went, into it.
     fn compact(&self, _: Duration) -> Result<(), StoreError> {
         let _turn = self.file.turn();
@@ -234,14 +244,18 @@ impl Store for Sqlite {
         let compacted = first.execute_batch("VACUUM; PRAGMA wal_checkpoint(TRUNCATE);");
         compacted.map_err(|error| self.file.trouble(error))
     }
+}
 
+impl Checkpoint for Sqlite {
     fn checkpoint(&self, _: Duration) -> Result<(), StoreError> {
         let _turn = self.file.turn();
         let first = self.first.lock().unwrap_or_else(PoisonError::into_inner);
         let made = first.execute_batch("PRAGMA wal_checkpoint(TRUNCATE);");
         made.map_err(|error| self.file.trouble(error))
     }
+}
 
+impl Reduce for Sqlite {
     fn reduce(&self, reduction: &Reduction, _: Duration) -> Result<Vec<ReductionGroup>, StoreError> {
         let first = self.first.lock().unwrap_or_else(PoisonError::into_inner);
         let groups = || -> rusqlite::Result<Vec<ReductionGroup>> {

@@ -10,7 +10,7 @@ use study::{Durability, Spec};
 
 fn opened(info: &'static StoreInfo, spec: &Spec) -> Capabilities {
     let open = host::open(info, spec, &std::env::temp_dir()).unwrap_or_else(|error| panic!("{spec}: {error}"));
-    let capabilities = open.store().capabilities().clone();
+    let capabilities = Capabilities::given(open.store());
     open.close().unwrap();
     capabilities
 }
