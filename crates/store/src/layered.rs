@@ -139,3 +139,73 @@ impl<L: Layered> Reduce for L {
         needed(self.beneath().reduces(), "reduction")?.reduce(reduction, patience)
     }
 }
+
+/// Writes the functions of a [`Session`] that a session made of another one passes on to it, by their names:
+/// `pass_on!(beneath: poll, abandon, ...)` for the field `beneath`. The implementation denies `clippy::missing_trait_methods`, so that a function is
+/// either named or written out: what is missing would silently fall back to its default.
+#[macro_export]
+macro_rules! pass_on {
+    ($beneath:ident: $($name:ident),+ $(,)?) => { $($crate::pass_on! { @$name $beneath })+ };
+    (@believe $beneath:ident) => {
+        fn believe(&mut self, largest_reply_bytes: u64) {
+            self.$beneath.believe(largest_reply_bytes);
+        }
+    };
+    (@poll $beneath:ident) => {
+        fn poll(
+            &mut self,
+            cx: &mut ::std::task::Context<'_>,
+            until: $crate::Until,
+            sink: &mut dyn $crate::Sink,
+        ) -> ::std::task::Poll<::std::result::Result<(), $crate::StoreError>> {
+            self.$beneath.poll(cx, until, sink)
+        }
+    };
+    (@abandon $beneath:ident) => {
+        fn abandon(&mut self, slot: $crate::Slot, sink: &mut dyn $crate::Sink) -> $crate::Abandoned {
+            self.$beneath.abandon(slot, sink)
+        }
+    };
+    (@expect $beneath:ident) => {
+        fn expect(&mut self, slot: $crate::Slot, kind: $crate::OperationKind, key: &[u8]) -> $crate::Heed {
+            self.$beneath.expect(slot, kind, key)
+        }
+    };
+    (@rest $beneath:ident) => {
+        fn rest(&mut self, slot: $crate::Slot) {
+            self.$beneath.rest(slot);
+        }
+    };
+    (@parts $beneath:ident) => {
+        fn parts(&self) -> ::std::vec::Vec<f64> {
+            self.$beneath.parts()
+        }
+    };
+    (@part $beneath:ident) => {
+        fn part(&self, key: &[u8]) -> u16 {
+            self.$beneath.part(key)
+        }
+    };
+    (@reconnected $beneath:ident) => {
+        fn reconnected(&self) -> u64 {
+            self.$beneath.reconnected()
+        }
+    };
+    (@take_head_of_line $beneath:ident) => {
+        fn take_head_of_line(&mut self) -> ::std::option::Option<$crate::HeadOfLine> {
+            self.$beneath.take_head_of_line()
+        }
+    };
+    (@descriptor $beneath:ident) => {
+        fn descriptor(
+            &mut self,
+        ) -> ::std::io::Result<::std::option::Option<::std::os::fd::BorrowedFd<'_>>> {
+            self.$beneath.descriptor()
+        }
+    };
+    (@executor $beneath:ident) => {
+        fn executor(&self) -> $crate::Executor {
+            self.$beneath.executor()
+        }
+    };
+}

@@ -152,7 +152,7 @@ pub use session::{
     Until,
 };
 pub use sets::{SET_RESULT_KEY, SetCombination, SetKeeper, SetPlan, SetPrecision, SetWay, set_key};
-pub use study::Role;
+pub use study::{HeadOfLine, Role};
 pub use sweep::{Sweep, Swept};
 pub use whereabouts::{Keepers, Whereabouts};
 pub use whole::{FieldPath, Reduction, ReductionGroup, Support};
