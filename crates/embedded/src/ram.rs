@@ -14,12 +14,11 @@ use hashbrown::DefaultHashBuilder;
 use sharded::{Record, Shard, ShardedMap, add, counted};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
 use store::immediate::{Immediate, SyncStore};
 use store::{
-    Availability, BUILT_IN, Capabilities, Counter, Expected, Facts, Holding, Opener, Operation, OperationKind,
-    OperationSet, OptionInfo, Overflow, Reply, RowBuffer, Session, SessionPlan, SetKeeper, SetPlan, SetWay, Store,
-    StoreError, StoreInfo, Threading,
+    Availability, BUILT_IN, Capabilities, Counter, Expected, Facts, Holding, KeepSets, Opener, Operation,
+    OperationKind, OperationSet, OptionInfo, Overflow, Reply, RowBuffer, Session, SessionPlan, Store, StoreError,
+    StoreInfo, Threading,
 };
 use study::{Class, Durability, Spec};
 
@@ -84,21 +83,21 @@ fn library(spec: &Spec) -> &str {
 
 fn declares(spec: &Spec) -> Capabilities {
     match library(spec) {
-        SHARDED => Capabilities { sets: sets::of(spec), ..CAPABILITIES },
+        SHARDED => Capabilities { sets: sets::of(spec).map(KeepSets::way), ..CAPABILITIES },
         _ => maps::CAPABILITIES,
     }
 }
 
 fn open(spec: &Spec) -> Result<Box<dyn Store>, StoreError> {
-    let way = sets::of(spec);
-    if way.is_some() && (library(spec) != SHARDED || spec.options.contains_key("shards")) {
+    let sets = sets::of(spec);
+    if sets.is_some() && (library(spec) != SHARDED || spec.options.contains_key("shards")) {
         let problem = "way= keeps sets in a data structure of its own; leave map= and shards= out".into();
         return Err(StoreError::Unsupported { store: "ram".into(), problem });
     }
     let shards = spec.options.iter().find(|(name, _)| name.as_str() == "shards").map(|(_, value)| value.as_str());
     match (library(spec), shards) {
         (SHARDED, Some("4096")) => Ok(Box::new(Ram::new(4096, None))),
-        (SHARDED, _) => Ok(Box::new(Ram::new(SHARDS, way))),
+        (SHARDED, _) => Ok(Box::new(Ram::new(SHARDS, sets))),
         (LINES, None) => Ok(lines::open()),
         (library, None) => maps::open(library),
         (library, Some(_)) => {
@@ -110,15 +109,17 @@ fn open(spec: &Spec) -> Result<Box<dyn Store>, StoreError> {
 
 struct Ram {
     map: Arc<ShardedMap>,
+    sets: Option<&'static sets::RamSets>,
     capabilities: Capabilities,
 }
 
 impl Ram {
-    fn new(shards: usize, sets: Option<SetWay>) -> Ram {
+    fn new(shards: usize, sets: Option<&'static sets::RamSets>) -> Ram {
         let shards = (0..shards).map(|_| Shard(Mutex::default())).collect();
         Ram {
             map: Arc::new(ShardedMap { hasher: DefaultHashBuilder::default(), shards }),
-            capabilities: Capabilities { sets, ..CAPABILITIES },
+            sets,
+            capabilities: Capabilities { sets: sets.map(KeepSets::way), ..CAPABILITIES },
         }
     }
 }
@@ -128,9 +129,8 @@ impl Store for Ram {
         &self.capabilities
     }
 
-    fn set_keeper(&self, plan: SetPlan, _: Duration) -> Result<Box<dyn SetKeeper>, StoreError> {
-        let keeper = self.capabilities.sets.and_then(|way| sets::keeper(way, plan));
-        keeper.ok_or_else(|| StoreError::Session("ram keeps sets in a way of its own only with way=".into()))
+    fn sets(&self) -> Option<&dyn KeepSets> {
+        self.sets.map(|sets| sets as &dyn KeepSets)
     }
 
     fn session(&self, plan: SessionPlan) -> Result<Box<dyn Session>, StoreError> {

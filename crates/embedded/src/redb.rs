@@ -48,7 +48,8 @@ mod engine {
     use std::time::Duration;
     use store::immediate::Immediate;
     use store::{
-        Availability, Capabilities, Facts, Holding, Session, SessionPlan, Store, StoreError, Sweep, Swept, Threading,
+        Availability, Capabilities, Compact, Facts, Holding, Maintenance, Session, SessionPlan, Store, StoreError,
+        Sweep, Swept, Threading,
     };
     use study::{Durability, Spec};
 
@@ -110,7 +111,12 @@ mod engine {
             let shared = self.shared.lock().unwrap_or_else(PoisonError::into_inner);
             swept(&shared, &self.capabilities, sweep, keys).map(Some)
         }
+        fn maintenance(&self) -> Maintenance<'_> {
+            Maintenance { compaction: Some(self), ..Maintenance::default() }
+        }
+    }
 
+    impl Compact for RedbStore {
         fn compact(&self, _: Duration) -> Result<(), StoreError> {
             let mut shared = self.shared.lock().unwrap_or_else(PoisonError::into_inner);
             let Some(alone) = Arc::get_mut(&mut shared) else {

@@ -68,3 +68,5 @@ const CAPABILITIES: Capabilities = Capabilities {
 
 #[cfg(feature = "sqlite")]
 mod engine;
+#[cfg(feature = "sqlite")]
+mod whole;

@@ -21,9 +21,10 @@ use crate::shared::embedded::{Fault, number_option, place};
 use library::{Database, TokyoCabinet, Transactions};
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
 use store::{
-    Capabilities, Counter, Facts, Opener, OperationKind, OperationSet, OptionInfo, Overflow, Store, StoreError,
-    StoreInfo, Support, Swept,
+    Capabilities, Compact, Counter, Facts, Maintenance, Opener, OperationKind, OperationSet, OptionInfo, Overflow,
+    Store, StoreError, StoreInfo, Support, Swept,
 };
 use study::{Class, Durability, Spec};
 
@@ -195,8 +196,14 @@ impl Cabinet for File {
         self.database.sync()
     }
 
-    fn compact(&self) -> Result<(), Fault> {
+    fn maintenance(&self) -> Maintenance<'_> {
+        Maintenance { compaction: Some(self), ..Maintenance::default() }
+    }
+}
+
+impl Compact for File {
+    fn compact(&self, _: Duration) -> Result<(), StoreError> {
         let _turn = self.writers.lock().unwrap_or_else(PoisonError::into_inner);
-        self.database.optimize()
+        Ok(self.database.optimize()?)
     }
 }

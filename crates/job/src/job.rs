@@ -54,6 +54,13 @@ pub struct JobInfo {
     pub params: &'static [ParamInfo],
     /// Reads and checks the input and the parameters. Everything slow that can happen before the clock happens here.
     pub prepare: fn(&JobRequest) -> Result<Box<dyn Job>, JobError>,
+    /// The things that only some jobs have.
+    pub extras: JobExtras,
+}
+
+/// The things that only some jobs have. A job that has one names it, and takes the others from [`JobExtras::NONE`]: a new one changes no other job.
+#[derive(Clone, Copy)]
+pub struct JobExtras {
     /// The job's own question (`kvtrial query JOB KEY`): the key to get, and how to print the value found as JSON.
     pub query: Option<QueryInfo>,
     /// The originals it can be run as (`--preset`).
@@ -62,6 +69,11 @@ pub struct JobInfo {
     pub plan: Option<fn(&str) -> Result<PlanFile, JobError>>,
     /// The stores it runs on where the user names none; empty: every embedded store of the build.
     pub stores: &'static [&'static str],
+}
+
+impl JobExtras {
+    /// The extras of a job that has none.
+    pub const NONE: JobExtras = JobExtras { query: None, presets: &[], plan: None, stores: &[] };
 }
 
 /// The contents of a plan file.

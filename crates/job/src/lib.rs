@@ -16,8 +16,8 @@ mod turn;
 pub use books::Books;
 pub use doubts::{Doubt, Doubts, Effect, Replaces};
 pub use job::{
-    Arriving, Holds, Job, JobError, JobInfo, JobRequest, ParamInfo, Params, PlanFile, QueryInfo, Step, Think, Trial,
-    TrialSetup, Worker,
+    Arriving, Holds, Job, JobError, JobExtras, JobInfo, JobRequest, ParamInfo, Params, PlanFile, QueryInfo, Step,
+    Think, Trial, TrialSetup, Worker,
 };
 pub use offence::{Offence, Offences, printable};
 pub use phase::{NodeAct, NodeChange, Pace, Phase, Purpose};

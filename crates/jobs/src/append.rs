@@ -17,7 +17,7 @@ mod trial;
 
 use answer::ExpectedAnswer;
 use data::append::{Events, KEY_BYTES, RECORD_BYTES};
-use job::{Job, JobError, JobInfo, JobRequest, ParamInfo, Trial, TrialSetup};
+use job::{Job, JobError, JobExtras, JobInfo, JobRequest, ParamInfo, Trial, TrialSetup};
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
 use store::{Capabilities, Keeps, OperationKind};
@@ -45,10 +45,7 @@ pub static JOB: JobInfo = JobInfo {
         },
     ],
     prepare,
-    query: None,
-    presets: preset::PRESETS,
-    plan: None,
-    stores: &[],
+    extras: JobExtras { presets: preset::PRESETS, ..JobExtras::NONE },
 };
 
 /// How bytes are appended.

@@ -15,7 +15,7 @@ mod trial;
 
 use data::docs::{DocSet, IdScheme};
 use input::Input;
-use job::{Job, JobError, JobInfo, JobRequest, ParamInfo, Trial, TrialSetup, printable};
+use job::{Job, JobError, JobExtras, JobInfo, JobRequest, ParamInfo, Trial, TrialSetup, printable};
 use std::collections::BTreeMap;
 use store::{Capabilities, FieldPath, Keeps, OperationKind, Reduction, Support};
 
@@ -52,10 +52,7 @@ pub static JOB: JobInfo = JobInfo {
         },
     ],
     prepare,
-    query: None,
-    plan: None,
-    presets: preset::PRESETS,
-    stores: &[],
+    extras: JobExtras { presets: preset::PRESETS, ..JobExtras::NONE },
 };
 
 struct Bulk {

@@ -13,7 +13,7 @@ mod trial;
 use crate::tally::Tally;
 use data::digest::LineDigest;
 use data::messages::Terms;
-use job::{Holds, Job, JobError, JobInfo, JobRequest, ParamInfo, QueryInfo, Trial, TrialSetup};
+use job::{Holds, Job, JobError, JobExtras, JobInfo, JobRequest, ParamInfo, QueryInfo, Trial, TrialSetup};
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
 use store::{Capabilities, Keeps, OperationKind};
@@ -33,10 +33,11 @@ pub static JOB: JobInfo = JobInfo {
                text; auto: its own where it has one, else rewrite",
     }],
     prepare,
-    query: Some(QueryInfo { key: "TERM", holds: Holds::Counters, render }),
-    presets: preset::PRESETS,
-    plan: None,
-    stores: &[],
+    extras: JobExtras {
+        query: Some(QueryInfo { key: "TERM", holds: Holds::Counters, render }),
+        presets: preset::PRESETS,
+        ..JobExtras::NONE
+    },
 };
 
 /// How a counter is incremented.

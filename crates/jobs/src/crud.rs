@@ -18,7 +18,7 @@ mod trial;
 mod work;
 
 use data::digest::LineDigest;
-use job::{Job, JobError, JobInfo, JobRequest, ParamInfo, Trial, TrialSetup};
+use job::{Job, JobError, JobExtras, JobInfo, JobRequest, ParamInfo, Trial, TrialSetup};
 use rows::{Content, DIGITS, decimal, in_byte_order};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::OnceLock;
@@ -55,10 +55,7 @@ pub static JOB: JobInfo = JobInfo {
         },
     ],
     prepare,
-    query: None,
-    plan: None,
-    presets: preset::PRESETS,
-    stores: &[],
+    extras: JobExtras { presets: preset::PRESETS, ..JobExtras::NONE },
 };
 
 /// How a row is inserted.

@@ -19,7 +19,7 @@ mod truth;
 mod waiting;
 
 use data::events::{EventFormat, EventText};
-use job::{Holds, Job, JobError, JobInfo, JobRequest, ParamInfo, QueryInfo, Trial, TrialSetup};
+use job::{Holds, Job, JobError, JobExtras, JobInfo, JobRequest, ParamInfo, QueryInfo, Trial, TrialSetup};
 use pipeline::PipelinePlan;
 use queues::QueueSizes;
 use std::collections::BTreeMap;
@@ -93,10 +93,11 @@ pub static JOB: JobInfo = JobInfo {
         },
     ],
     prepare,
-    query: Some(QueryInfo { key: "COUNTER", holds: Holds::Values, render }),
-    presets: preset::PRESETS,
-    plan: None,
-    stores: &[],
+    extras: JobExtras {
+        query: Some(QueryInfo { key: "COUNTER", holds: Holds::Values, render }),
+        presets: preset::PRESETS,
+        ..JobExtras::NONE
+    },
 };
 
 struct Events {

@@ -21,7 +21,7 @@ mod trial;
 
 use data::fans::FanSet;
 use expected::{Index, Partners, Summary};
-use job::{Holds, Job, JobError, JobInfo, JobRequest, ParamInfo, QueryInfo, Trial, TrialSetup};
+use job::{Holds, Job, JobError, JobExtras, JobInfo, JobRequest, ParamInfo, QueryInfo, Trial, TrialSetup};
 use policy::{Policy, Variant};
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
@@ -54,10 +54,11 @@ pub static JOB: JobInfo = JobInfo {
         },
     ],
     prepare,
-    query: Some(QueryInfo { key: "PAGE", holds: Holds::Values, render: query::render }),
-    presets: preset::PRESETS,
-    plan: None,
-    stores: &[],
+    extras: JobExtras {
+        query: Some(QueryInfo { key: "PAGE", holds: Holds::Values, render: query::render }),
+        presets: preset::PRESETS,
+        ..JobExtras::NONE
+    },
 };
 
 /// The data set with all that is derived from it and shared by all trials.

@@ -21,7 +21,7 @@ mod trial;
 
 use crate::ycsb;
 use crate::ycsb::workload::Workload;
-use job::{Job, JobError, JobInfo, JobRequest, NodeAct, NodeChange, ParamInfo, Trial, TrialSetup};
+use job::{Job, JobError, JobExtras, JobInfo, JobRequest, NodeAct, NodeChange, ParamInfo, Trial, TrialSetup};
 use std::collections::BTreeMap;
 use store::Capabilities;
 
@@ -70,10 +70,7 @@ pub static JOB: JobInfo = JobInfo {
         },
     ],
     prepare,
-    query: None,
-    presets: &[],
-    plan: None,
-    stores: &[],
+    extras: JobExtras::NONE,
 };
 
 /// Which way the number of nodes changes.

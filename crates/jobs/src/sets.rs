@@ -13,7 +13,7 @@ mod trial;
 mod truth;
 
 use data::sets::{IdKind, IdSets};
-use job::{Job, JobError, JobInfo, JobRequest, ParamInfo, Trial, TrialSetup};
+use job::{Job, JobError, JobExtras, JobInfo, JobRequest, ParamInfo, Trial, TrialSetup};
 use std::collections::BTreeMap;
 use std::path::Path;
 use store::{Capabilities, Keeps};
@@ -52,18 +52,19 @@ pub static JOB: JobInfo = JobInfo {
         },
     ],
     prepare,
-    query: None,
-    presets: preset::PRESETS,
-    plan: None,
-    stores: &[
-        "ram,way=hash",
-        "ram,way=sorted",
-        "ram,way=bitmap",
-        "ram,way=roaring",
-        "ram,way=indexed",
-        "ram,way=hll",
-        "ram,way=theta",
-    ],
+    extras: JobExtras {
+        presets: preset::PRESETS,
+        stores: &[
+            "ram,way=hash",
+            "ram,way=sorted",
+            "ram,way=bitmap",
+            "ram,way=roaring",
+            "ram,way=indexed",
+            "ram,way=hll",
+            "ram,way=theta",
+        ],
+        ..JobExtras::NONE
+    },
 };
 
 struct Sets {

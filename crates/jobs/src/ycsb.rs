@@ -23,7 +23,7 @@ pub(crate) mod versions;
 pub(crate) mod workload;
 
 use data::digest::LineDigest;
-use job::{Job, JobError, JobInfo, JobRequest, Trial, TrialSetup};
+use job::{Job, JobError, JobExtras, JobInfo, JobRequest, Trial, TrialSetup};
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
 use store::{Capabilities, OperationKind};
@@ -37,10 +37,7 @@ pub static JOB: JobInfo = JobInfo {
     records: "records",
     params: workload::PARAMS,
     prepare,
-    query: None,
-    presets: &[],
-    plan: Some(plan::parse),
-    stores: &[],
+    extras: JobExtras { plan: Some(plan::parse), ..JobExtras::NONE },
 };
 
 /// What reading back found.

@@ -6,17 +6,10 @@
 
 use super::{Layer, Wrap};
 use std::collections::BTreeMap;
-use std::io;
-use std::os::fd::BorrowedFd;
 use std::str::FromStr;
-use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 use store::layered::Layered;
-use store::{
-    Abandoned, Executor, Heed, Operation, OperationKind, OptionInfo, Reply, Session, SessionPlan, Sink, Slot, Store,
-    StoreError, Until,
-};
-use study::HeadOfLine;
+use store::{Operation, OptionInfo, Reply, Session, SessionPlan, Slot, Store, StoreError};
 
 /// The layer.
 pub const LAYER: Layer = Layer {
@@ -135,55 +128,14 @@ fn spin_until(end: Instant) -> Instant {
     }
 }
 
+#[deny(clippy::missing_trait_methods)]
 impl Session for BurningSession {
-    fn believe(&mut self, largest_reply_bytes: u64) {
-        self.session.believe(largest_reply_bytes);
-    }
-
     fn submit(&mut self, slot: Slot, operation: &Operation<'_>) -> Result<Option<Reply<'_>>, StoreError> {
         self.burn();
         self.session.submit(slot, operation)
     }
 
-    fn poll(&mut self, cx: &mut Context<'_>, until: Until, sink: &mut dyn Sink) -> Poll<Result<(), StoreError>> {
-        self.session.poll(cx, until, sink)
-    }
-
-    fn abandon(&mut self, slot: Slot, sink: &mut dyn Sink) -> Abandoned {
-        self.session.abandon(slot, sink)
-    }
-
-    fn expect(&mut self, slot: Slot, kind: OperationKind, key: &[u8]) -> Heed {
-        self.session.expect(slot, kind, key)
-    }
-
-    fn rest(&mut self, slot: Slot) {
-        self.session.rest(slot);
-    }
-
-    fn parts(&self) -> Vec<f64> {
-        self.session.parts()
-    }
-
-    fn part(&self, key: &[u8]) -> u16 {
-        self.session.part(key)
-    }
-
-    fn reconnected(&self) -> u64 {
-        self.session.reconnected()
-    }
-
-    fn take_head_of_line(&mut self) -> Option<HeadOfLine> {
-        self.session.take_head_of_line()
-    }
-
-    fn descriptor(&mut self) -> io::Result<Option<BorrowedFd<'_>>> {
-        self.session.descriptor()
-    }
-
-    fn executor(&self) -> Executor {
-        self.session.executor()
-    }
+    store::pass_on!(session: believe, poll, abandon, expect, rest, parts, part, reconnected, take_head_of_line, descriptor, executor);
 }
 
 #[cfg(test)]

@@ -79,33 +79,3 @@ fn beneath(info: &StoreInfo, spec: &Spec) -> Spec {
     spec.options.retain(|option, _| find(info, option).is_none());
     spec
 }
-
-#[cfg(test)]
-mod tests {
-    /// The names of the functions in a trait or an implementation that begins with this line.
-    fn functions<'a>(source: &'a str, head: &str) -> Vec<&'a str> {
-        let body = source.split(head).nth(1).unwrap_or_else(|| panic!("{head} is not there"));
-        let body = body.split("\n}\n").next().unwrap_or_default();
-        let names = body.lines().filter_map(|line| line.strip_prefix("    fn ")?.split(['(', '<']).next());
-        names.collect()
-    }
-
-    /// Layers call what is beneath them by the same names, so a function a layer lacks is one that ends at it: what is beneath has it,
-    /// and nobody asks. Those of a store are seen to by the compiler.
-    #[test]
-    fn every_layer_passes_on_every_function_of_a_session() {
-        let session = functions(include_str!("../../store/src/session.rs"), "pub trait Session {");
-        assert!(session.contains(&"submit") && session.contains(&"rest"), "{session:?}");
-        let burning = functions(include_str!("burn.rs"), "impl Session for BurningSession {");
-        assert_eq!(sorted(burning), sorted(session.clone()));
-        let told: Vec<&str> =
-            session.into_iter().filter(|name| !["expect", "rest", "descriptor"].contains(name)).collect();
-        let cached = functions(include_str!("cache/session.rs"), "impl Session for CachedSession {");
-        assert_eq!(sorted(cached), sorted(told));
-    }
-
-    fn sorted(mut names: Vec<&str>) -> Vec<&str> {
-        names.sort_unstable();
-        names
-    }
-}

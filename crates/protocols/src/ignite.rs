@@ -18,8 +18,8 @@ use std::time::Duration;
 use store::tls::{CA, TLS};
 use store::wire::Talk;
 use store::{
-    Bundle, Capabilities, Deployment, Endpoint, Facts, Holding, MadeOf, Node, Opener, OperationKind, OperationSet,
-    OptionInfo, Place, ServerPlan, Session, SessionPlan, Store, StoreError, StoreInfo, Threading, wire,
+    Belongings, Bundle, Capabilities, Deployment, Endpoint, Facts, Holding, MadeOf, Node, Opener, OperationKind,
+    OperationSet, OptionInfo, Place, ServerPlan, Session, SessionPlan, Store, StoreError, StoreInfo, Threading, wire,
 };
 use study::{Class, Durability, Spec, Target, Transport};
 
@@ -328,8 +328,8 @@ impl Store for Ignite {
     }
 
     /// Returns the cache, which is kept afterwards: it may be older than the run.
-    fn made(&self) -> Vec<String> {
-        self.config.get("cache").map(|cache| format!("cache {cache}")).into_iter().collect()
+    fn belongings(&self) -> Belongings<'_> {
+        Belongings::Left(self.config.get("cache").map(|cache| format!("cache {cache}")).into_iter().collect())
     }
 
     fn holding(&self) -> Result<Holding, StoreError> {

@@ -31,7 +31,7 @@ use store::wire::{self, Talk, ascii};
 use store::{
     Availability, CONNECTIONS, Capabilities, CommandLine, Connections, Counter, Deployment, Endpoint, Facts, Failure,
     Happening, Holding, Opener, OperationKind, OperationSet, OptionInfo, Overflow, Place, ServerPlan, Session,
-    SessionPlan, ShownAs, Store, StoreError, StoreInfo, Threading, programs,
+    SessionPlan, ShownAs, Store, StoreError, StoreInfo, Threading, Witness, programs,
 };
 use study::{Class, Durability, Spec, Target, Transport};
 
@@ -310,6 +310,12 @@ impl Store for Memcached {
         holding(&self.endpoint)
     }
 
+    fn witness(&self) -> Option<&dyn Witness> {
+        Some(self)
+    }
+}
+
+impl Witness for Memcached {
     fn look(&self, within: Duration) {
         self.growth.lock().unwrap_or_else(PoisonError::into_inner).look(&self.endpoint, within);
     }

@@ -12,9 +12,9 @@ use std::path::PathBuf;
 use std::time::{Duration, SystemTime};
 use store::tls::{CA, TLS};
 use store::{
-    Availability, CONNECTIONS, Capabilities, CommandLine, Connections, Counter, Deployment, Endpoint, Facts, Happening,
-    Holding, Opener, OperationKind, OperationSet, OptionInfo, Overflow, Place, ServerPlan, Session, SessionPlan,
-    SetKeeper, SetPlan, Store, StoreError, StoreInfo, Support, Threading, programs, wire,
+    Availability, CONNECTIONS, Capabilities, Checkpoint, CommandLine, Connections, Counter, Deployment, Endpoint,
+    Facts, Happening, Holding, KeepSets, Maintenance, Opener, OperationKind, OperationSet, OptionInfo, Overflow, Place,
+    ServerPlan, Session, SessionPlan, Store, StoreError, StoreInfo, Support, Threading, Witness, programs, wire,
 };
 use study::{Class, Durability, Spec, Target, Transport};
 
@@ -241,7 +241,9 @@ fn connect(spec: &Spec, nodes: &[Endpoint]) -> Result<Box<dyn Store>, StoreError
         Capabilities { durability, level, sets: sets::way(spec), checkpoint: Support::Native, ..CAPABILITIES };
     let script = server.script;
     let opened = SystemTime::now();
-    Ok(Box::new(Redis { endpoint: endpoint.clone(), known, script, connections, capabilities, opened }))
+    let endpoint = endpoint.clone();
+    let sets = capabilities.sets.map(|way| sets::RedisWay { endpoint: endpoint.clone(), way });
+    Ok(Box::new(Redis { endpoint, known, script, connections, capabilities, sets, opened }))
 }
 
 /// Returns whether an option is for kvtrial, not for the server.
@@ -255,6 +257,7 @@ struct Redis {
     script: Script,
     connections: Connections,
     capabilities: Capabilities,
+    sets: Option<sets::RedisWay>,
     opened: SystemTime,
 }
 
@@ -282,17 +285,26 @@ impl Store for Redis {
         facts::holding(&self.endpoint)
     }
 
+    fn maintenance(&self) -> Maintenance<'_> {
+        Maintenance { checkpoint: Some(self), ..Maintenance::default() }
+    }
+
+    fn witness(&self) -> Option<&dyn Witness> {
+        Some(self)
+    }
+
+    fn sets(&self) -> Option<&dyn KeepSets> {
+        self.sets.as_ref().map(|sets| sets as &dyn KeepSets)
+    }
+}
+
+impl Checkpoint for Redis {
     fn checkpoint(&self, patience: Duration) -> Result<(), StoreError> {
         facts::rewrite_log(&self.endpoint, patience)
     }
+}
 
-    fn set_keeper(&self, plan: SetPlan, patience: Duration) -> Result<Box<dyn SetKeeper>, StoreError> {
-        let Some(way) = self.capabilities.sets else {
-            return Err(StoreError::Session("with way=elements it keeps no sets of its own".into()));
-        };
-        Ok(Box::new(sets::RedisSets::open(&self.endpoint, way, plan, patience)?))
-    }
-
+impl Witness for Redis {
     fn happened(&self) -> Vec<Happening> {
         // Without this evidence a stall is explained by what was seen from outside, or not at all.
         latency::happened(&self.endpoint, self.opened).unwrap_or_default()

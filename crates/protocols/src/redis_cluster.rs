@@ -20,8 +20,9 @@ use store::tls::{CA, TLS};
 use store::wire::{CONNECT_TIMEOUT, Talk};
 use store::{
     CONNECTIONS, Capabilities, CaughtUp, CommandLine, Connections, Deployment, Endpoint, Facts, Forming, FormingStep,
-    Happening, Holding, Joining, Leaders, Members, Node, Opener, OperationKind, OperationSet, OptionInfo, Place, Ready,
-    Resent, ServerPlan, Session, SessionPlan, Store, StoreError, StoreInfo, Threading, Whereabouts, programs,
+    Happening, Holding, Joining, Keepers, Leaders, Members, Node, Opener, OperationKind, OperationSet, OptionInfo,
+    Place, Ready, Resent, ServerPlan, Session, SessionPlan, Store, StoreError, StoreInfo, Threading, Whereabouts,
+    Witness, programs,
 };
 use study::{Class, Spec, Target, Transport};
 
@@ -355,10 +356,21 @@ impl Store for Cluster {
         })
     }
 
-    fn whereabouts(&self) -> Result<Whereabouts, StoreError> {
-        Ok(Whereabouts::Said(Box::new(SlotKeepers::new(self.now()?, &self.nodes))))
+    fn whereabouts(&self) -> Whereabouts<'_> {
+        Whereabouts::Cluster(self)
     }
+    fn witness(&self) -> Option<&dyn Witness> {
+        Some(self)
+    }
+}
 
+impl store::Cluster for Cluster {
+    fn keepers(&self) -> Result<Box<dyn Keepers>, StoreError> {
+        Ok(Box::new(SlotKeepers::new(self.now()?, &self.nodes)))
+    }
+}
+
+impl Witness for Cluster {
     fn happened(&self) -> Vec<Happening> {
         let endpoints = self.table.endpoints().iter();
         endpoints.flat_map(|endpoint| latency::happened(endpoint, self.opened).unwrap_or_default()).collect()

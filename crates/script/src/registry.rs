@@ -3,7 +3,7 @@
 use crate::machine::{Declared, Machine, Surroundings, Survey};
 use crate::scripted;
 use crate::source::ScriptText;
-use job::{Holds, JobError, JobInfo, ParamInfo, Preset, QueryInfo};
+use job::{Holds, JobError, JobExtras, JobInfo, ParamInfo, Preset, QueryInfo};
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use store::Capabilities;
@@ -110,10 +110,11 @@ fn info(name: String, source: &ScriptText, survey: &Survey) -> Result<&'static J
         records: "keys",
         params,
         prepare: scripted::prepare,
-        query: Some(QueryInfo { key: "KEY", holds: Holds::Values, render: scripted::render }),
-        presets: presets(survey, params),
-        plan: None,
-        stores: &[],
+        extras: JobExtras {
+            query: Some(QueryInfo { key: "KEY", holds: Holds::Values, render: scripted::render }),
+            presets: presets(survey, params),
+            ..JobExtras::NONE
+        },
     })))
 }
 
@@ -128,7 +129,7 @@ fn presets(survey: &Survey, params: &[ParamInfo]) -> &'static [Preset] {
         let vary: Vec<_> = preset.vary.iter().copied().filter(|(key, _)| has(key) || OPTIONS.contains(key)).collect();
         Preset { params: set.leak(), vary: vary.leak(), differences: differences.leak(), ..*preset }
     };
-    job.presets.iter().map(own).collect::<Vec<Preset>>().leak()
+    job.extras.presets.iter().map(own).collect::<Vec<Preset>>().leak()
 }
 
 /// Options of kvtrial's own, which no script may declare.

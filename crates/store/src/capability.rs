@@ -1,6 +1,6 @@
 //! What a store does natively, and how large a key and a value may be.
 
-use crate::{OperationKind, OperationSet, SetWay, Support};
+use crate::{KeepSets, OperationKind, OperationSet, SetWay, Store, Support};
 use study::{Durability, Spec, Target};
 
 /// The keeping of values: whether a store keeps the values it is given.
@@ -64,7 +64,8 @@ impl LevelKnown {
     }
 }
 
-/// The operations a store does natively, and its limits.
+/// The operations a store does natively, and its limits. Jobs are refused and crashes are planned by what a store says before it is opened, so the
+/// abilities it has as a whole are declared here, too; [`Capabilities::given`] is what an open store really has of them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Capabilities {
     /// The operations the store has itself. A job emulates missing operations and says so.
@@ -88,13 +89,13 @@ pub struct Capabilities {
     pub durability: Durability,
     /// Whether the level is known.
     pub level: LevelKnown,
-    /// Whether the store can rewrite its files without deleted or replaced values, when asked ([`Store::compact`](crate::Store::compact)).
+    /// Whether the store can rewrite its files without deleted or replaced values, when asked ([`Compact`](crate::Compact)).
     pub compaction: Support,
-    /// Whether the store can bring its log into its files, when asked ([`Store::checkpoint`](crate::Store::checkpoint)).
+    /// Whether the store can bring its log into its files, when asked ([`Checkpoint`](crate::Checkpoint)).
     pub checkpoint: Support,
-    /// Whether the store counts and sums over JSON documents itself ([`Store::reduce`](crate::Store::reduce)).
+    /// Whether the store counts and sums over JSON documents itself ([`Reduce`](crate::Reduce)).
     pub reduction: Support,
-    /// The way in which the store itself keeps and combines sets of ids ([`Store::set_keeper`](crate::Store::set_keeper)); `None`: it has
+    /// The way in which the store itself keeps and combines sets of ids ([`KeepSets`](crate::KeepSets)); `None`: it has
     /// no sets.
     pub sets: Option<SetWay>,
 }
@@ -117,6 +118,18 @@ impl Capabilities {
         reduction: Support::Absent,
         sets: None,
     };
+
+    /// Returns the capabilities of an open store, where each ability is there by its object alone.
+    pub fn given(store: &dyn Store) -> Capabilities {
+        let maintenance = store.maintenance();
+        Capabilities {
+            compaction: Support::given(maintenance.compaction),
+            checkpoint: Support::given(maintenance.checkpoint),
+            reduction: Support::given(store.reduces()),
+            sets: store.sets().map(KeepSets::way),
+            ..store.capabilities().clone()
+        }
+    }
 
     /// Returns whether the store has this operation itself.
     pub fn has(&self, kind: OperationKind) -> bool {

@@ -94,6 +94,7 @@
 //! # Ok::<(), StoreError>(())
 //! ```
 
+mod ability;
 pub mod asked;
 #[cfg(feature = "async")]
 pub mod asynchronous;
@@ -127,6 +128,9 @@ mod whereabouts;
 mod whole;
 pub mod wire;
 
+pub use ability::{
+    Belongings, Checkpoint, Cluster, Compact, Happening, KeepSets, Maintenance, OwnTables, Reduce, Witness, needed,
+};
 pub use bundle::{Bundle, BundleFile, MadeOf};
 pub use capability::{Capabilities, Counter, Deletes, Keeps, LevelKnown, Overflow};
 pub use client::BlockingClient;
@@ -144,11 +148,11 @@ pub use reply::{Failure, Fate, Reply, RowBuffer, Rows};
 pub use resent::Resent;
 pub use server::{CommandLine, ServerPlan};
 pub use session::{
-    Abandoned, COUNT_PATIENCE, Executor, Facts, Happening, Heed, Holding, Session, SessionPlan, Sink, Slot, Store,
-    Threading, Until,
+    Abandoned, COUNT_PATIENCE, Executor, Facts, Heed, Holding, Session, SessionPlan, Sink, Slot, Store, Threading,
+    Until,
 };
 pub use sets::{SET_RESULT_KEY, SetCombination, SetKeeper, SetPlan, SetPrecision, SetWay, set_key};
-pub use study::Role;
+pub use study::{HeadOfLine, Role};
 pub use sweep::{Sweep, Swept};
 pub use whereabouts::{Keepers, Whereabouts};
 pub use whole::{FieldPath, Reduction, ReductionGroup, Support};

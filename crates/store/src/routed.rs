@@ -12,6 +12,7 @@ use crate::wire::{PRECISE_BELOW, Poller};
 use crate::{Abandoned, Executor, Heed, Operation, OperationKind, Reply, Session, Sink, Slot, StoreError, Until};
 use joined::Splits;
 use std::io;
+use std::os::fd::BorrowedFd;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
@@ -164,6 +165,7 @@ fn failed(error: io::Error) -> StoreError {
     StoreError::Session(format!("waiting for several nodes: {error}"))
 }
 
+#[deny(clippy::missing_trait_methods)]
 impl<R: Route + 'static> Session for Routed<R> {
     fn believe(&mut self, largest_reply_bytes: u64) {
         self.nodes.iter_mut().for_each(|node| node.session.believe(largest_reply_bytes));
@@ -226,6 +228,11 @@ impl<R: Route + 'static> Session for Routed<R> {
     fn take_head_of_line(&mut self) -> Option<HeadOfLine> {
         let each = self.nodes.iter_mut().filter_map(|node| node.session.take_head_of_line());
         each.reduce(HeadOfLine::and)
+    }
+
+    /// There is none: nodes are waited for together, and asked again where a connection has nothing to watch.
+    fn descriptor(&mut self) -> io::Result<Option<BorrowedFd<'_>>> {
+        Ok(None)
     }
 
     fn executor(&self) -> Executor {

@@ -1,17 +1,14 @@
 //! An opened store, and one worker thread's handle on it.
 
-use crate::Whereabouts;
-use crate::spread::Spread;
 use crate::{
-    Capabilities, Operation, OperationKind, Reduction, ReductionGroup, Reply, SetKeeper, SetPlan, StoreError, Sweep,
-    Swept,
+    Belongings, Capabilities, KeepSets, Maintenance, Operation, OperationKind, Reduce, Reply, StoreError, Sweep, Swept,
+    Whereabouts, Witness,
 };
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::future::Future;
 use std::io;
 use std::os::fd::BorrowedFd;
-use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 use study::HeadOfLine;
@@ -204,19 +201,6 @@ pub struct Facts {
     pub config: BTreeMap<String, String>,
 }
 
-/// An event in a store, besides answering.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Happening {
-    /// A word for the cause: `rehash`, `fork`, `compaction`.
-    pub cause: &'static str,
-    /// The start of the event; `None`: only its length is known.
-    pub start: Option<Instant>,
-    /// The length of the event.
-    pub duration: std::time::Duration,
-    /// The store's own words on the event.
-    pub detail: String,
-}
-
 /// The longest time a server may take to count its keys, if it has to read all of them: longer than anybody waits. A worker that is silent for longer
 /// than its work took is ended earlier.
 pub const COUNT_PATIENCE: Duration = Duration::from_secs(24 * 60 * 60);
@@ -269,53 +253,15 @@ pub trait Store: Send + Sync {
     /// The store cannot be reached or refuses.
     fn facts(&self) -> Result<Facts, StoreError>;
 
-    /// Returns the events in the store since it was opened, besides answering, as far as it knows them: evidence for the cause of a stall. Called
-    /// outside the clock.
-    fn happened(&self) -> Vec<Happening> {
-        Vec::new()
-    }
-
-    /// Notes what the store is doing. Called now and then, by no client's thread, while a phase runs whose stalls will have to be explained: a store
-    /// that only reports its present work notes it for [`happened`](Store::happened). A store that does not answer holds this call up for about
-    /// `within` at most: the phase may be over by then.
-    fn look(&self, within: Duration) {
-        let _ = within;
-    }
-
     /// Returns the number of requests that the adapter has sent again without being asked since the store was opened (see [`Resent`](crate::Resent)).
     /// They took time, and no job saw them.
     fn resent(&self) -> u64 {
         0
     }
 
-    /// Returns the number of rows in the tables that the adapter has made for itself, when it has such tables: in a store of the user's these rows
-    /// are from an earlier run. `None`: keys lie among the keys of others.
-    ///
-    /// # Errors
-    /// The store cannot be reached or refuses.
-    fn own_rows(&self) -> Result<Option<u64>, StoreError> {
-        Ok(None)
-    }
-
-    /// Makes the adapter's tables again. Connecting never does that to tables with rows.
-    ///
-    /// # Errors
-    /// The store cannot be reached or refuses.
-    fn clear(&self) -> Result<(), StoreError> {
-        Ok(())
-    }
-
-    /// Returns what the adapter has made in the server, by kind and name: tables, collections, databases.
-    fn made(&self) -> Vec<String> {
-        Vec::new()
-    }
-
-    /// Removes everything the adapter has made, as far as nothing of others can be in it. Nothing else can be done with the store then.
-    ///
-    /// # Errors
-    /// The store cannot be reached or refuses.
-    fn unmake(&self) -> Result<(), StoreError> {
-        Ok(())
+    /// Returns what the adapter has made in the server.
+    fn belongings(&self) -> Belongings<'_> {
+        Belongings::Left(Vec::new())
     }
 
     /// Looks for these keys, or deletes the keys that are there, in a few requests: values, counters and records of counters. `None`: the store has
@@ -336,17 +282,9 @@ pub trait Store: Send + Sync {
         Ok(Holding::default())
     }
 
-    /// Returns how keys are spread over nodes, where kvtrial spreads them.
-    fn spread(&self) -> Option<Arc<dyn Spread>> {
-        None
-    }
-
-    /// Returns where keys are just now, for a cluster that spreads them itself.
-    ///
-    /// # Errors
-    /// No node says where keys are.
-    fn whereabouts(&self) -> Result<Whereabouts, StoreError> {
-        Ok(Whereabouts::Unsaid("it does not say which node has a key"))
+    /// Returns who knows which node has a key.
+    fn whereabouts(&self) -> Whereabouts<'_> {
+        Whereabouts::Unsaid("it does not say which node has a key")
     }
 
     /// Makes everything acknowledged as durable as the level demands; counted inside the makespan.
@@ -357,43 +295,24 @@ pub trait Store: Send + Sync {
         Ok(())
     }
 
-    /// Rewrites the store's files without deleted or replaced values, and returns when that is done. Called only on stores whose
-    /// [`Capabilities::compaction`] is native; `patience` is the longest a server may take.
-    ///
-    /// # Errors
-    /// The store's words, or that it took too long.
-    fn compact(&self, patience: Duration) -> Result<(), StoreError> {
-        let _ = patience;
-        Err(StoreError::Session("this store has no compaction".into()))
+    /// Returns the store's own account of what it does besides answering; `None`: it keeps none.
+    fn witness(&self) -> Option<&dyn Witness> {
+        None
     }
 
-    /// Brings the store's log into its files, and returns when that is done. Called only on stores whose [`Capabilities::checkpoint`] is native;
-    /// `patience` is the longest a server may take.
-    ///
-    /// # Errors
-    /// The store's words, or that it took too long.
-    fn checkpoint(&self, patience: Duration) -> Result<(), StoreError> {
-        let _ = patience;
-        Err(StoreError::Session("this store has no command for a checkpoint".into()))
+    /// Returns the work that the store does on its files when told to: the same as its [`Capabilities::compaction`] and
+    /// [`Capabilities::checkpoint`] say before it is opened.
+    fn maintenance(&self) -> Maintenance<'_> {
+        Maintenance::default()
     }
 
-    /// Counts and sums over all documents, in the store. Called only on stores whose [`Capabilities::reduction`] is native. The groups may come in
-    /// any order; `patience` is the longest a server may take.
-    ///
-    /// # Errors
-    /// The store's words, or that it took too long.
-    fn reduce(&self, reduction: &Reduction, patience: Duration) -> Result<Vec<ReductionGroup>, StoreError> {
-        let _ = (reduction, patience);
-        Err(StoreError::Session("this store has no reduction".into()))
+    /// Returns the store's counts and sums over JSON documents: there where [`Capabilities::reduction`] says so before it is opened.
+    fn reduces(&self) -> Option<&dyn Reduce> {
+        None
     }
 
-    /// Makes empty sets of ids, kept in the store's way. Called only on stores whose [`Capabilities::sets`] names one; `patience` is the longest a
-    /// server may take for one request.
-    ///
-    /// # Errors
-    /// The store's words.
-    fn set_keeper(&self, plan: SetPlan, patience: Duration) -> Result<Box<dyn SetKeeper>, StoreError> {
-        let _ = (plan, patience);
-        Err(StoreError::Session("this store has no sets of its own".into()))
+    /// Returns the store's own sets of ids: there where [`Capabilities::sets`] says so before it is opened.
+    fn sets(&self) -> Option<&dyn KeepSets> {
+        None
     }
 }

@@ -1,7 +1,7 @@
 //! Sets of 64-bit ids, where a store keeps and combines them itself.
 //!
 //! A [`SetWay`] is the way to do that: exactly, or as a sketch whose error theory knows. A store that has one hands out a [`SetKeeper`]
-//! ([`Store::set_keeper`](crate::Store::set_keeper)); sets are numbered from 0.
+//! ([`KeepSets`](crate::KeepSets)); sets are numbered from 0.
 
 use crate::StoreError;
 use std::ops::Range;

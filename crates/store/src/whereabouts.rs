@@ -1,10 +1,16 @@
-//! The nodes of a cluster and the keys they have, as the cluster itself says.
+//! The nodes of a store and the keys they have.
 
-/// The places of a store's keys just now.
-pub enum Whereabouts {
-    /// The store reports the node of every key.
-    Said(Box<dyn Keepers>),
-    /// The store does not report the nodes: why, as the reason follows `etcd: `.
+use crate::ability::Cluster;
+use crate::spread::Spread;
+use std::sync::Arc;
+
+/// The one who knows which node has a key.
+pub enum Whereabouts<'a> {
+    /// kvtrial, which spreads the keys over nodes.
+    Spread(Arc<dyn Spread>),
+    /// The store, which spreads them itself and reports the node of every key.
+    Cluster(&'a dyn Cluster),
+    /// Nobody: why, as the reason follows `etcd: `.
     Unsaid(&'static str),
 }
 
@@ -18,7 +24,7 @@ pub trait Keepers: Send + Sync {
     fn keeper(&self, key: &[u8]) -> usize;
 }
 
-impl Whereabouts {
+impl Whereabouts<'_> {
     /// The whereabouts in a store whose nodes all have every key.
-    pub const EVERYWHERE: Whereabouts = Whereabouts::Unsaid("every node has every key");
+    pub const EVERYWHERE: Whereabouts<'static> = Whereabouts::Unsaid("every node has every key");
 }

@@ -72,6 +72,21 @@ pub enum Support {
     Absent,
 }
 
+impl Support {
+    /// Returns the object of the ability, where the store has it.
+    pub fn of<T>(self, object: T) -> Option<T> {
+        match self {
+            Support::Native => Some(object),
+            Support::Absent => None,
+        }
+    }
+
+    /// Returns whether an ability is there, by its object.
+    pub fn given<T>(ability: Option<T>) -> Support {
+        ability.map_or(Support::Absent, |_| Support::Native)
+    }
+}
+
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {

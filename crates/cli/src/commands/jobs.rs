@@ -51,7 +51,7 @@ fn text(listed: &[&JobInfo]) -> String {
             let line = format!("--set {}={}   {} ({})", param.name, param.default, param.help, param.values);
             text += &wrapped(&line, 4, 6);
         }
-        for preset in job.presets {
+        for preset in job.extras.presets {
             text += &wrapped(&format!("--preset {}   {} ({})", preset.name, preset.about, preset.source), 4, 6);
         }
         text += "\n";
@@ -89,6 +89,7 @@ fn json(listed: &[&JobInfo]) -> String {
                 })
                 .collect();
             let presets: Vec<serde_json::Value> = job
+                .extras
                 .presets
                 .iter()
                 .map(|preset| serde_json::json!(preset.record(job::Scale::FULL, Vec::new())))

@@ -139,7 +139,7 @@ fn settings(arguments: &RunArguments) -> Result<Settings, CommandFailure> {
 fn planned_stores(arguments: &RunArguments) -> Result<Vec<PlannedStore>, CommandFailure> {
     let mut specs = target::specs(&arguments.stores, arguments.host.as_deref(), arguments.port)?;
     let asked = if specs.is_empty() { Asked::Added } else { Asked::ByName };
-    let own = jobs::find(&arguments.job).map_or(&[][..], |job| job.stores);
+    let own = jobs::find(&arguments.job).map_or(&[][..], |job| job.extras.stores);
     if specs.is_empty() && !own.is_empty() {
         let own: Vec<String> = own.iter().map(|&spec| spec.to_owned()).collect();
         specs = target::specs(&own, None, None)?;
@@ -204,7 +204,8 @@ fn plan_file(job: &job::JobInfo, path: &std::path::Path) -> Result<Vec<(String, 
             path.display()
         )));
     }
-    let parse = job.plan.ok_or_else(|| CommandFailure::usage(format!("{} takes no --plan; use --set", job.name)))?;
+    let parse =
+        job.extras.plan.ok_or_else(|| CommandFailure::usage(format!("{} takes no --plan; use --set", job.name)))?;
     let read = parse(&plan_text(bytes))
         .map_err(|error| CommandFailure::usage(format!("--plan {}: {error}", path.display())))?;
     for note in read.notes {

@@ -73,8 +73,8 @@ pub fn apply(arguments: &mut RunArguments) -> Result<Option<PresetRecord>, Comma
 }
 
 fn find(job: &'static JobInfo, name: &str) -> Result<&'static Preset, CommandFailure> {
-    job.presets.iter().find(|preset| preset.name == name).ok_or_else(|| {
-        let known: Vec<&str> = job.presets.iter().map(|preset| preset.name).collect();
+    job.extras.presets.iter().find(|preset| preset.name == name).ok_or_else(|| {
+        let known: Vec<&str> = job.extras.presets.iter().map(|preset| preset.name).collect();
         CommandFailure::usage(match known.as_slice() {
             [] => format!("{} has no presets; 'kvtrial jobs' shows which jobs have", job.name),
             _ => format!("{} has no preset '{name}'; it has {}", job.name, known.join(", ")),

@@ -63,7 +63,7 @@ const RECORDS: u32 = 2;
 /// One cell, on which nothing is measured.
 fn plan(arguments: &QueryArguments) -> Result<Plan, CommandFailure> {
     let job = target::job(&arguments.job)?;
-    if job.query.is_none() {
+    if job.extras.query.is_none() {
         return Err(CommandFailure::usage(format!("the job '{}' has no question to ask", job.name)));
     }
     let spec = target::spec(&arguments.store)?;

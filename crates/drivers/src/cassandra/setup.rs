@@ -21,8 +21,8 @@ use std::sync::Arc;
 use std::time::Duration;
 use store::asynchronous::{Async, brief};
 use store::{
-    CONNECTIONS, Capabilities, Connections, Endpoint, Facts, Holding, Session, SessionPlan, Store, StoreError,
-    Threading, Whereabouts,
+    Belongings, CONNECTIONS, Capabilities, Cluster, Connections, Endpoint, Facts, Holding, Keepers, OwnTables, Session,
+    SessionPlan, Store, StoreError, Threading, Whereabouts,
 };
 use study::{Spec, Target};
 
@@ -274,13 +274,13 @@ impl Cassandra {
         })
     }
 
-    fn count(&self) -> Result<Option<u64>, StoreError> {
+    fn count(&self) -> Result<u64, StoreError> {
         self.ask(async |driver| {
             let words = format!("SELECT count(*) FROM {}", self.table());
             let told = driver.query_unpaged(words, &[]).await.map_err(|error| self.trouble(error))?;
             let told = told.into_rows_result().map_err(|error| self.trouble(error))?;
             let (count,) = told.single_row::<(i64,)>().map_err(|error| self.trouble(error))?;
-            Ok(u64::try_from(count).ok())
+            Ok(count.max(0) as u64)
         })
     }
 }
@@ -344,25 +344,37 @@ impl Store for Cassandra {
         Ok(Facts { product: product.into(), version, config })
     }
 
-    fn own_rows(&self) -> Result<Option<u64>, StoreError> {
-        self.count()
+    fn belongings(&self) -> Belongings<'_> {
+        Belongings::Own(self)
     }
 
     fn holding(&self) -> Result<Holding, StoreError> {
-        Ok(Holding { keys: self.count()?, ..Holding::default() })
+        Ok(Holding { keys: Some(self.count()?), ..Holding::default() })
     }
 
-    fn whereabouts(&self) -> Result<Whereabouts, StoreError> {
+    fn whereabouts(&self) -> Whereabouts<'_> {
+        Whereabouts::Cluster(self)
+    }
+}
+
+impl Cluster for Cassandra {
+    fn keepers(&self) -> Result<Box<dyn Keepers>, StoreError> {
         let ring = self.ask(async |driver| Ok(Ring::of(&driver.get_cluster_state(), &self.endpoints)))?;
-        Ok(Whereabouts::Said(Box::new(ring)))
+        Ok(Box::new(ring))
+    }
+}
+
+impl OwnTables for Cassandra {
+    fn names(&self) -> Vec<String> {
+        vec![format!("table {}.{TABLE}", self.keyspace)]
+    }
+
+    fn rows(&self) -> Result<u64, StoreError> {
+        self.count()
     }
 
     fn clear(&self) -> Result<(), StoreError> {
         self.ask(async |driver| self.tell(driver, format!("TRUNCATE {}", self.table())).await)
-    }
-
-    fn made(&self) -> Vec<String> {
-        vec![format!("table {}.{TABLE}", self.keyspace)]
     }
 
     fn unmake(&self) -> Result<(), StoreError> {

@@ -10,8 +10,8 @@ use std::sync::Arc;
 use std::time::Duration;
 use store::asynchronous::{Async, brief};
 use store::{
-    Capabilities, Endpoint, Facts, Holding, Reduction, ReductionGroup, Resent, Session, SessionPlan, Store, StoreError,
-    Sweep, Swept, Threading,
+    Belongings, Capabilities, Compact, Endpoint, Facts, Holding, Maintenance, Reduce, Reduction, ReductionGroup,
+    Resent, Session, SessionPlan, Store, StoreError, Sweep, Swept, Threading,
 };
 use study::{Durability, Spec, Target};
 
@@ -129,24 +129,24 @@ impl Store for CouchDb {
     }
 
     /// Returns the database, which is kept afterwards: it may be older than the run.
-    fn made(&self) -> Vec<String> {
-        vec![format!("database {}", self.database.trim_start_matches('/'))]
+    fn belongings(&self) -> Belongings<'_> {
+        Belongings::Left(vec![format!("database {}", self.database.trim_start_matches('/'))])
+    }
+
+    fn maintenance(&self) -> Maintenance<'_> {
+        Maintenance { compaction: Some(self), ..Maintenance::default() }
+    }
+
+    fn reduces(&self) -> Option<&dyn Reduce> {
+        Some(self)
     }
 
     fn sweep(&self, sweep: Sweep, keys: &[&[u8]]) -> Result<Option<Swept>, StoreError> {
         whole::sweep(self, sweep, keys).map(Some)
     }
 
-    fn compact(&self, patience: Duration) -> Result<(), StoreError> {
-        whole::compact(self, patience)
-    }
-
     fn holding(&self) -> Result<Holding, StoreError> {
         whole::holding(self)
-    }
-
-    fn reduce(&self, reduction: &Reduction, patience: Duration) -> Result<Vec<ReductionGroup>, StoreError> {
-        whole::reduce(self, reduction, patience)
     }
 
     fn facts(&self) -> Result<Facts, StoreError> {
@@ -158,5 +158,17 @@ impl Store for CouchDb {
             (text("driver"), text("hyper")),
         ]);
         Ok(Facts { product: self.product.into(), version: self.version.clone(), config })
+    }
+}
+
+impl Compact for CouchDb {
+    fn compact(&self, patience: Duration) -> Result<(), StoreError> {
+        whole::compact(self, patience)
+    }
+}
+
+impl Reduce for CouchDb {
+    fn reduce(&self, reduction: &Reduction, patience: Duration) -> Result<Vec<ReductionGroup>, StoreError> {
+        whole::reduce(self, reduction, patience)
     }
 }

@@ -10,8 +10,8 @@ use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 use store::asynchronous::{Async, brief};
 use store::{
-    COUNT_PATIENCE, Capabilities, Endpoint, Facts, Holding, Session, SessionPlan, Store, StoreError, Sweep, Swept,
-    Threading,
+    Belongings, COUNT_PATIENCE, Capabilities, Endpoint, Facts, Holding, Session, SessionPlan, Store, StoreError, Sweep,
+    Swept, Threading,
 };
 use study::{Durability, Spec, Target};
 
@@ -207,8 +207,8 @@ impl Store for DynamoDb {
     }
 
     /// Returns the table, which is kept afterwards: it may be older than the run.
-    fn made(&self) -> Vec<String> {
-        vec![format!("table {}", self.table)]
+    fn belongings(&self) -> Belongings<'_> {
+        Belongings::Left(vec![format!("table {}", self.table)])
     }
 
     fn sweep(&self, sweep: Sweep, keys: &[&[u8]]) -> Result<Option<Swept>, StoreError> {

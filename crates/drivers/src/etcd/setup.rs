@@ -11,8 +11,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 use store::asynchronous::{Async, brief};
 use store::{
-    COUNT_PATIENCE, Capabilities, Endpoint, Facts, Holding, LevelKnown, Session, SessionPlan, Store, StoreError, Sweep,
-    Swept, Threading, Whereabouts,
+    COUNT_PATIENCE, Capabilities, Compact, Endpoint, Facts, Holding, LevelKnown, Maintenance, Session, SessionPlan,
+    Store, StoreError, Sweep, Swept, Threading, Whereabouts,
 };
 use study::{Spec, Target};
 
@@ -224,21 +224,8 @@ impl Store for Etcd {
         })
     }
 
-    /// Forgets the history of all keys, then rewrites the file.
-    fn compact(&self, patience: Duration) -> Result<(), StoreError> {
-        brief(self.endpoint(), patience, async {
-            let mut http = self.open().await?;
-            let read = ask(&mut http, self.endpoint(), "/v3/kv/range", COUNT.into()).await?;
-            let read: Headed =
-                serde_json::from_slice(&read).map_err(|error| StoreError::open(self.endpoint(), error))?;
-            let until = format!(r#"{{"revision":"{}","physical":true}}"#, read.header.revision);
-            ask(&mut http, self.endpoint(), "/v3/kv/compaction", until).await?;
-            for number in 0..self.endpoints.len() {
-                let mut http = open(&self.endpoints, number, self.tickets.clone()).await?;
-                ask(&mut http, &self.endpoints[number], "/v3/maintenance/defragment", "{}".into()).await?;
-            }
-            Ok(())
-        })
+    fn maintenance(&self) -> Maintenance<'_> {
+        Maintenance { compaction: self.capabilities.compaction.of(self), ..Maintenance::default() }
     }
 
     fn holding(&self) -> Result<Holding, StoreError> {
@@ -252,8 +239,8 @@ impl Store for Etcd {
         Ok(Holding { keys, ..Holding::default() })
     }
 
-    fn whereabouts(&self) -> Result<Whereabouts, StoreError> {
-        Ok(Whereabouts::EVERYWHERE)
+    fn whereabouts(&self) -> Whereabouts<'_> {
+        Whereabouts::EVERYWHERE
     }
 
     fn facts(&self) -> Result<Facts, StoreError> {
@@ -278,5 +265,24 @@ impl Store for Etcd {
             (text("driver"), text("hyper")),
         ]);
         Ok(Facts { product: "etcd".into(), version: self.version.clone(), config })
+    }
+}
+
+impl Compact for Etcd {
+    /// Forgets the history of all keys, then rewrites the file.
+    fn compact(&self, patience: Duration) -> Result<(), StoreError> {
+        brief(self.endpoint(), patience, async {
+            let mut http = self.open().await?;
+            let read = ask(&mut http, self.endpoint(), "/v3/kv/range", COUNT.into()).await?;
+            let read: Headed =
+                serde_json::from_slice(&read).map_err(|error| StoreError::open(self.endpoint(), error))?;
+            let until = format!(r#"{{"revision":"{}","physical":true}}"#, read.header.revision);
+            ask(&mut http, self.endpoint(), "/v3/kv/compaction", until).await?;
+            for number in 0..self.endpoints.len() {
+                let mut http = open(&self.endpoints, number, self.tickets.clone()).await?;
+                ask(&mut http, &self.endpoints[number], "/v3/maintenance/defragment", "{}".into()).await?;
+            }
+            Ok(())
+        })
     }
 }

@@ -14,8 +14,8 @@ use std::time::Duration;
 use store::asynchronous::{Async, brief};
 use store::tls::Trust;
 use store::{
-    COUNT_PATIENCE, Capabilities, Endpoint, Facts, Holding, Reduction, ReductionGroup, Resent, Session, SessionPlan,
-    Store, StoreError, Threading,
+    Belongings, COUNT_PATIENCE, Capabilities, Compact, Endpoint, Facts, Holding, Maintenance, OwnTables, Reduce,
+    Reduction, ReductionGroup, Resent, Session, SessionPlan, Store, StoreError, Threading,
 };
 use study::{Address, Durability, Spec, Target};
 use tokio::sync::Semaphore;
@@ -248,14 +248,16 @@ impl Store for MongoDb {
         Ok(Facts { product: identity.product.into(), version, config })
     }
 
-    fn own_rows(&self) -> Result<Option<u64>, StoreError> {
-        self.ask(SETUP_TIMEOUT, async |database| {
-            let mut rows = 0;
-            for name in COLLECTIONS {
-                rows += database.collection::<Document>(name).count_documents(doc! {}).await?;
-            }
-            Ok(Some(rows))
-        })
+    fn belongings(&self) -> Belongings<'_> {
+        Belongings::Own(self)
+    }
+
+    fn maintenance(&self) -> Maintenance<'_> {
+        Maintenance { compaction: self.capabilities.compaction.of(self), ..Maintenance::default() }
+    }
+
+    fn reduces(&self) -> Option<&dyn Reduce> {
+        self.capabilities.reduction.of(self)
     }
 
     /// Counts by looking, not by the collection's statistics.
@@ -273,6 +275,22 @@ impl Store for MongoDb {
             Ok(Holding { keys: Some(keys), ..Holding::default() })
         })
     }
+}
+
+impl OwnTables for MongoDb {
+    fn names(&self) -> Vec<String> {
+        COLLECTIONS.map(|name| format!("collection {}.{name}", self.database)).to_vec()
+    }
+
+    fn rows(&self) -> Result<u64, StoreError> {
+        self.ask(SETUP_TIMEOUT, async |database| {
+            let mut rows = 0;
+            for name in COLLECTIONS {
+                rows += database.collection::<Document>(name).count_documents(doc! {}).await?;
+            }
+            Ok(rows)
+        })
+    }
 
     fn clear(&self) -> Result<(), StoreError> {
         self.ask(SETUP_TIMEOUT, async |database| {
@@ -283,10 +301,6 @@ impl Store for MongoDb {
         })
     }
 
-    fn made(&self) -> Vec<String> {
-        COLLECTIONS.map(|name| format!("collection {}.{name}", self.database)).to_vec()
-    }
-
     fn unmake(&self) -> Result<(), StoreError> {
         self.ask(SETUP_TIMEOUT, async |database| {
             for name in COLLECTIONS {
@@ -295,7 +309,9 @@ impl Store for MongoDb {
             Ok(())
         })
     }
+}
 
+impl Compact for MongoDb {
     fn compact(&self, patience: Duration) -> Result<(), StoreError> {
         brief(&self.place, patience, async {
             let database = enter(&self.place, self.options.clone(), &self.database).await?;
@@ -304,7 +320,9 @@ impl Store for MongoDb {
             compacted.map(drop).map_err(|error| StoreError::open(&self.place, error))
         })
     }
+}
 
+impl Reduce for MongoDb {
     fn reduce(&self, reduction: &Reduction, patience: Duration) -> Result<Vec<ReductionGroup>, StoreError> {
         let made = brief(&self.place, patience, async {
             let database = enter(&self.place, self.options.clone(), &self.database).await?;

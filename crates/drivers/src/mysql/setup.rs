@@ -13,8 +13,8 @@ use store::asynchronous::{Async, brief};
 #[cfg(feature = "tls")]
 use store::tls::Trust;
 use store::{
-    COUNT_PATIENCE, Capabilities, Endpoint, Facts, Holding, Reduction, ReductionGroup, Resent, Session, SessionPlan,
-    Store, StoreError, Threading,
+    Belongings, COUNT_PATIENCE, Capabilities, Compact, Endpoint, Facts, Holding, Maintenance, OwnTables, Reduce,
+    Reduction, ReductionGroup, Resent, Session, SessionPlan, Store, StoreError, Threading,
 };
 use study::{Address, Durability, Spec};
 
@@ -206,11 +206,16 @@ impl Store for MySql {
         Ok(Facts { product, version: number(&version).to_owned(), config })
     }
 
-    fn own_rows(&self) -> Result<Option<u64>, StoreError> {
-        let counts = TABLES.map(|(table, _)| format!("(SELECT COUNT(*) FROM {table})")).join(" + ");
-        let rows = self
-            .ask(SETUP_TIMEOUT, async |conn| all::<u64, _>(conn.query_iter(format!("SELECT {counts}")).await?).await)?;
-        Ok(Some(rows.first().copied().unwrap_or(0)))
+    fn belongings(&self) -> Belongings<'_> {
+        Belongings::Own(self)
+    }
+
+    fn maintenance(&self) -> Maintenance<'_> {
+        Maintenance { compaction: Some(self), ..Maintenance::default() }
+    }
+
+    fn reduces(&self) -> Option<&dyn Reduce> {
+        Some(self)
     }
 
     fn holding(&self) -> Result<Holding, StoreError> {
@@ -218,6 +223,20 @@ impl Store for MySql {
             + (SELECT COUNT(DISTINCT k) FROM kvtrial_fields)";
         let keys = self.ask(COUNT_PATIENCE, async |conn| all::<u64, _>(conn.query_iter(count).await?).await)?;
         Ok(Holding { keys: keys.first().copied(), ..Holding::default() })
+    }
+}
+
+impl OwnTables for MySql {
+    fn names(&self) -> Vec<String> {
+        let database = self.opts.db_name().unwrap_or_default();
+        TABLES.iter().map(|(table, _)| format!("table {database}.{table}")).collect()
+    }
+
+    fn rows(&self) -> Result<u64, StoreError> {
+        let counts = TABLES.map(|(table, _)| format!("(SELECT COUNT(*) FROM {table})")).join(" + ");
+        let rows = self
+            .ask(SETUP_TIMEOUT, async |conn| all::<u64, _>(conn.query_iter(format!("SELECT {counts}")).await?).await)?;
+        Ok(rows.first().copied().unwrap_or(0))
     }
 
     fn clear(&self) -> Result<(), StoreError> {
@@ -230,22 +249,21 @@ impl Store for MySql {
         })
     }
 
-    fn made(&self) -> Vec<String> {
-        let database = self.opts.db_name().unwrap_or_default();
-        TABLES.iter().map(|(table, _)| format!("table {database}.{table}")).collect()
-    }
-
     /// Leaves the database: it may be older than the run, and may be granted to somebody.
     fn unmake(&self) -> Result<(), StoreError> {
         let tables = TABLES.map(|(table, _)| table).join(", ");
         self.ask(SETUP_TIMEOUT, async |conn| conn.query_drop(format!("DROP TABLE IF EXISTS {tables}")).await)
     }
+}
 
+impl Compact for MySql {
     /// Rewrites the table and swaps the files, as InnoDB does.
     fn compact(&self, patience: Duration) -> Result<(), StoreError> {
         self.ask(patience, async |conn| conn.query_drop("OPTIMIZE TABLE kvtrial_kv").await)
     }
+}
 
+impl Reduce for MySql {
     /// Groups are compared as bytes: the collations of text would put `a` and `A` into one.
     fn reduce(&self, reduction: &Reduction, patience: Duration) -> Result<Vec<ReductionGroup>, StoreError> {
         let field = |path: String| format!("JSON_VALUE(CONVERT(v USING utf8mb4), '{path}')");

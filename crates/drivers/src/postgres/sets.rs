@@ -8,13 +8,29 @@ use std::ops::Range;
 use std::pin::pin;
 use std::time::Duration;
 use store::asynchronous::runtime;
-use store::{Endpoint, SetCombination, SetKeeper, SetPlan, SetWay, StoreError};
+use store::{Endpoint, KeepSets, SetCombination, SetKeeper, SetPlan, SetWay, StoreError};
 use tokio::runtime::Runtime;
 use tokio_postgres::Client;
 use tokio_postgres::types::ToSql;
 
+/// The server's ability to keep sets, in one of its ways.
+pub(super) struct PostgresWay {
+    pub endpoint: Endpoint,
+    pub way: SetWay,
+}
+
+impl KeepSets for PostgresWay {
+    fn way(&self) -> SetWay {
+        self.way
+    }
+
+    fn set_keeper(&self, plan: SetPlan, patience: Duration) -> Result<Box<dyn SetKeeper>, StoreError> {
+        Ok(Box::new(PostgresSets::open(&self.endpoint, self.way, plan, patience)?))
+    }
+}
+
 /// Sets in a server.
-pub(super) struct PostgresSets {
+struct PostgresSets {
     runtime: Runtime,
     client: Client,
     endpoint: Endpoint,
@@ -26,12 +42,7 @@ pub(super) struct PostgresSets {
 
 impl PostgresSets {
     /// Makes empty sets.
-    pub fn open(
-        endpoint: &Endpoint,
-        way: SetWay,
-        plan: SetPlan,
-        patience: Duration,
-    ) -> Result<PostgresSets, StoreError> {
+    fn open(endpoint: &Endpoint, way: SetWay, plan: SetPlan, patience: Duration) -> Result<PostgresSets, StoreError> {
         let runtime = runtime()?;
         let (client, _) = runtime.block_on(enter(endpoint))?;
         let arrays = (way.name == super::SET_WAYS[1]).then(|| (IdIndex::new(plan.ids), vec![Vec::new(); plan.sets]));

@@ -3,7 +3,7 @@
 use super::bounded::{Believed, Bounded};
 use super::client::{Client, Line};
 use super::layout::{HSTORE_IN_SIGHT, Layout};
-use super::sets::PostgresSets;
+use super::sets::PostgresWay;
 use super::{DURABILITIES, USUAL_PORT};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -13,8 +13,8 @@ use store::asynchronous::{Async, brief};
 #[cfg(feature = "tls")]
 use store::tls::Trust;
 use store::{
-    COUNT_PATIENCE, Capabilities, Endpoint, Facts, Holding, Reduction, ReductionGroup, Resent, Session, SessionPlan,
-    SetKeeper, SetPlan, Store, StoreError, Threading,
+    Belongings, COUNT_PATIENCE, Capabilities, Checkpoint, Compact, Endpoint, Facts, Holding, KeepSets, Maintenance,
+    OwnTables, Reduce, Reduction, ReductionGroup, Resent, Session, SessionPlan, Store, StoreError, Threading,
 };
 use study::{Address, Durability, Spec, Target};
 use tokio::io::{AsyncRead, AsyncWrite};
@@ -50,6 +50,7 @@ struct Postgres {
     endpoint: Endpoint,
     layout: Layout,
     capabilities: Capabilities,
+    sets: Option<PostgresWay>,
     resent: Resent,
 }
 
@@ -76,7 +77,9 @@ pub(super) fn connect(spec: &Spec, nodes: &[Endpoint]) -> Result<Box<dyn Store>,
         });
     }
     let capabilities = Capabilities { durability, ..super::declares(spec) };
-    Ok(Box::new(Postgres { endpoint: endpoint.clone(), layout, capabilities, resent: Resent::default() }))
+    let endpoint = endpoint.clone();
+    let sets = capabilities.sets.map(|way| PostgresWay { endpoint: endpoint.clone(), way });
+    Ok(Box::new(Postgres { endpoint, layout, capabilities, sets, resent: Resent::default() }))
 }
 
 fn config(endpoint: &Endpoint) -> Config {
@@ -295,8 +298,16 @@ impl Store for Postgres {
         Ok(Facts { product: "PostgreSQL".into(), version, config })
     }
 
-    fn own_rows(&self) -> Result<Option<u64>, StoreError> {
-        self.ask(SETUP_TIMEOUT, async |client| rows(client, self.layout).await).map(Some)
+    fn belongings(&self) -> Belongings<'_> {
+        Belongings::Own(self)
+    }
+
+    fn maintenance(&self) -> Maintenance<'_> {
+        Maintenance { compaction: Some(self), checkpoint: Some(self) }
+    }
+
+    fn reduces(&self) -> Option<&dyn Reduce> {
+        Some(self)
     }
 
     fn holding(&self) -> Result<Holding, StoreError> {
@@ -304,13 +315,23 @@ impl Store for Postgres {
             .map(|keys| Holding { keys: Some(keys), ..Holding::default() })
     }
 
-    fn clear(&self) -> Result<(), StoreError> {
-        self.ask(SETUP_TIMEOUT, async |client| client.batch_execute(&tables(self.layout, DROP)).await)
+    fn sets(&self) -> Option<&dyn KeepSets> {
+        self.sets.as_ref().map(|sets| sets as &dyn KeepSets)
     }
+}
 
-    fn made(&self) -> Vec<String> {
+impl OwnTables for Postgres {
+    fn names(&self) -> Vec<String> {
         let tables = self.layout.tables().map(|(table, _)| format!("table kvtrial.{table}"));
         std::iter::once("schema kvtrial".to_owned()).chain(tables).collect()
+    }
+
+    fn rows(&self) -> Result<u64, StoreError> {
+        self.ask(SETUP_TIMEOUT, async |client| rows(client, self.layout).await)
+    }
+
+    fn clear(&self) -> Result<(), StoreError> {
+        self.ask(SETUP_TIMEOUT, async |client| client.batch_execute(&tables(self.layout, DROP)).await)
     }
 
     /// Leaves the schema where there is more in it, such as tables of another layout.
@@ -322,7 +343,9 @@ impl Store for Postgres {
             Ok(())
         })
     }
+}
 
+impl Compact for Postgres {
     /// Rewrites table and index into new files; the checkpoint lets go of the old ones.
     fn compact(&self, patience: Duration) -> Result<(), StoreError> {
         self.ask(patience, async |client| {
@@ -330,18 +353,15 @@ impl Store for Postgres {
             client.batch_execute("CHECKPOINT").await
         })
     }
+}
 
+impl Checkpoint for Postgres {
     fn checkpoint(&self, patience: Duration) -> Result<(), StoreError> {
         self.ask(patience, async |client| client.batch_execute("CHECKPOINT").await)
     }
+}
 
-    fn set_keeper(&self, plan: SetPlan, patience: Duration) -> Result<Box<dyn SetKeeper>, StoreError> {
-        let Some(way) = self.capabilities.sets else {
-            return Err(StoreError::Session("with way=elements it keeps no sets of its own".into()));
-        };
-        Ok(Box::new(PostgresSets::open(&self.endpoint, way, plan, patience)?))
-    }
-
+impl Reduce for Postgres {
     fn reduce(&self, reduction: &Reduction, patience: Duration) -> Result<Vec<ReductionGroup>, StoreError> {
         let rows = self.ask(patience, async |client| {
             client.query(self.layout.reduce(), &[&reduction.group.names(), &reduction.sum.names()]).await

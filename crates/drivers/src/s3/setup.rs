@@ -9,7 +9,8 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 use store::asynchronous::{Async, brief};
 use store::{
-    COUNT_PATIENCE, Capabilities, Endpoint, Facts, Holding, Session, SessionPlan, Store, StoreError, Threading,
+    Belongings, COUNT_PATIENCE, Capabilities, Endpoint, Facts, Holding, Session, SessionPlan, Store, StoreError,
+    Threading,
 };
 use study::{Durability, Spec, Target};
 
@@ -154,8 +155,8 @@ impl Store for S3 {
     }
 
     /// Returns the bucket, which is kept afterwards: it may be older than the run.
-    fn made(&self) -> Vec<String> {
-        vec![format!("bucket {}", self.bucket)]
+    fn belongings(&self) -> Belongings<'_> {
+        Belongings::Left(vec![format!("bucket {}", self.bucket)])
     }
 
     /// Lists the objects, a thousand per request, which Amazon would charge for.

@@ -14,7 +14,8 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::ptr::null_mut;
 use std::sync::atomic::{AtomicU64, Ordering};
-use store::{Facts, Resent, StoreError};
+use std::time::Duration;
+use store::{Checkpoint, Compact, Facts, Maintenance, Resent, StoreError};
 use study::Durability;
 
 /// Locks, and things that are locked, at one time: a page each, and put-many writes many.
@@ -311,7 +312,13 @@ impl Engine for Environment {
         writer.commit()
     }
 
-    fn compact(&self) -> Result<(), Fault> {
+    fn maintenance(&self) -> Maintenance<'_> {
+        Maintenance { compaction: Some(self), checkpoint: Some(self) }
+    }
+}
+
+impl Compact for Environment {
+    fn compact(&self, patience: Duration) -> Result<(), StoreError> {
         let none = null_mut;
         for database in self.databases {
             // SAFETY: the database is open; without bounds it is all of it, in transactions of the library's own.
@@ -319,11 +326,13 @@ impl Engine for Environment {
                 db::compact(database)(database, none(), null_mut(), null_mut(), none(), FREE_SPACE, null_mut())
             })?;
         }
-        self.checkpoint()
+        self.checkpoint(patience)
     }
+}
 
-    fn checkpoint(&self) -> Result<(), Fault> {
-        self.checkpoint_of(0, FORCE)
+impl Checkpoint for Environment {
+    fn checkpoint(&self, _: Duration) -> Result<(), StoreError> {
+        Ok(self.checkpoint_of(0, FORCE)?)
     }
 }
 

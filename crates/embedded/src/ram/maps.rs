@@ -8,7 +8,7 @@ use std::time::Instant;
 use store::immediate::{Immediate, SyncStore};
 use store::{
     Capabilities, Counter, Facts, Happening, Holding, Operation, OperationKind, OperationSet, Overflow, Reply, Session,
-    SessionPlan, Store, StoreError, Threading,
+    SessionPlan, Store, StoreError, Threading, Witness,
 };
 
 /// The capabilities of such a store.
@@ -166,7 +166,12 @@ impl<M: Map<Vec<u8>> + 'static, C: Map<i64> + 'static> Store for MapStore<M, C> 
         let maps = self.maps.lock().unwrap_or_else(PoisonError::into_inner);
         Ok(Holding { keys: Some((maps.values.keys() + maps.counters.keys()) as u64), ..Holding::default() })
     }
+    fn witness(&self) -> Option<&dyn Witness> {
+        Some(self)
+    }
+}
 
+impl<M: Map<Vec<u8>> + 'static, C: Map<i64> + 'static> Witness for MapStore<M, C> {
     fn happened(&self) -> Vec<Happening> {
         self.maps.lock().unwrap_or_else(PoisonError::into_inner).grown.iter().cloned().collect()
     }

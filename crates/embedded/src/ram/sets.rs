@@ -11,7 +11,8 @@ mod sorted;
 mod theta;
 
 use std::ops::Range;
-use store::{SetCombination, SetKeeper, SetPlan, SetWay};
+use std::time::Duration;
+use store::{KeepSets, SetCombination, SetKeeper, SetPlan, SetWay, StoreError};
 use study::Spec;
 
 /// The value of the option for a store that has no sets: a job then keeps them element by element.
@@ -23,22 +24,33 @@ macro_rules! ways {
         /// The values of the option `way`.
         pub const NAMES: &[&str] = &[ELEMENTS, $($module::WAY.name),*];
 
-        const WAYS: &[(SetWay, fn(SetPlan) -> Box<dyn SetKeeper>)] =
-            &[$(($module::WAY, |plan| Box::new($module::Sets::new(plan)))),*];
+        static WAYS: &[RamSets] =
+            &[$(RamSets { way: $module::WAY, make: |plan| Box::new($module::Sets::new(plan)) }),*];
     };
 }
 
 ways! { hash, sorted, bitmap, roaring, indexed_roaring, hll, theta }
 
-/// Returns the way that a spec asks for.
-pub fn of(spec: &Spec) -> Option<SetWay> {
-    let asked = spec.options.get("way")?;
-    WAYS.iter().map(|(way, _)| *way).find(|way| way.name == asked)
+/// The sets of a way.
+pub struct RamSets {
+    way: SetWay,
+    make: fn(SetPlan) -> Box<dyn SetKeeper>,
 }
 
-/// Makes empty sets, kept in this way.
-pub fn keeper(way: SetWay, plan: SetPlan) -> Option<Box<dyn SetKeeper>> {
-    WAYS.iter().find(|(known, _)| *known == way).map(|(_, make)| make(plan))
+impl KeepSets for RamSets {
+    fn way(&self) -> SetWay {
+        self.way
+    }
+
+    fn set_keeper(&self, plan: SetPlan, _: Duration) -> Result<Box<dyn SetKeeper>, StoreError> {
+        Ok((self.make)(plan))
+    }
+}
+
+/// Returns the sets that a spec asks for.
+pub fn of(spec: &Spec) -> Option<&'static RamSets> {
+    let asked = spec.options.get("way")?;
+    WAYS.iter().find(|sets| sets.way.name == asked)
 }
 
 /// A set that can be asked for one id.
@@ -72,7 +84,7 @@ fn each_member<S: Holds, I: Iterator<Item = u64>>(
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
-    use super::{WAYS, keeper};
+    use super::{RamSets, WAYS};
     use std::collections::BTreeSet;
     use store::{SetCombination, SetPlan, SetPrecision};
 
@@ -89,8 +101,8 @@ mod tests {
     fn exact_ways_agree_with_ordered_sets_of_the_standard_library_to_the_element() {
         let sets = sets();
         let plan = SetPlan { sets: 3, ids: sets.iter().map(Vec::len).sum() };
-        for (way, _) in WAYS.iter().filter(|(way, _)| way.precision == SetPrecision::Exact) {
-            let mut kept = keeper(*way, plan).unwrap();
+        for RamSets { way, make } in WAYS.iter().filter(|sets| sets.way.precision == SetPrecision::Exact) {
+            let mut kept = make(plan);
             for (number, ids) in sets.iter().enumerate() {
                 ids.chunks(700).for_each(|some| kept.add(number, some).unwrap());
             }
@@ -121,8 +133,8 @@ mod tests {
     fn sketches_count_within_four_standard_errors() {
         let ids = |from: u64, to: u64| (from..to).map(|at| at.wrapping_mul(0x9E37_79B9_7F4A_7C15)).collect::<Vec<_>>();
         let sets = [ids(0, 200_000), ids(100_000, 300_000)];
-        for (way, _) in WAYS.iter().filter(|(way, _)| way.precision != SetPrecision::Exact) {
-            let mut kept = keeper(*way, SetPlan { sets: 2, ids: 400_000 }).unwrap();
+        for RamSets { way, make } in WAYS.iter().filter(|sets| sets.way.precision != SetPrecision::Exact) {
+            let mut kept = make(SetPlan { sets: 2, ids: 400_000 });
             sets.iter().enumerate().for_each(|(number, ids)| kept.add(number, ids).unwrap());
             kept.settle().unwrap();
             let near = |count: u64, right: u64, error: f64| (count as f64 - right as f64).abs() <= 4.0 * error;

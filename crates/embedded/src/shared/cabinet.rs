@@ -4,11 +4,10 @@
 
 use crate::shared::embedded::{Buffers, EmbeddedReply, Fault};
 use std::sync::Arc;
-use std::time::Duration;
 use store::immediate::{Immediate, SyncStore};
 use store::{
-    Capabilities, Expected, Facts, Holding, Operation, Reply, Session, SessionPlan, Store, StoreError, Sweep, Swept,
-    Threading,
+    Capabilities, Expected, Facts, Holding, Maintenance, Operation, Reply, Session, SessionPlan, Store, StoreError,
+    Sweep, Swept, Threading,
 };
 use study::Durability;
 
@@ -53,9 +52,9 @@ pub trait Cabinet: Send + Sync + 'static {
     /// Flushes the engine's files.
     fn sync(&self) -> Result<(), Fault>;
 
-    /// Rewrites the engine's files without deleted or replaced records, in engines that declare it.
-    fn compact(&self) -> Result<(), Fault> {
-        Err(Fault("this engine has no compaction".into()))
+    /// Returns the work that the engine does on its files when told to.
+    fn maintenance(&self) -> Maintenance<'_> {
+        Maintenance::default()
     }
 }
 
@@ -83,10 +82,6 @@ impl<C: Cabinet> Opened<C> {
     }
 }
 
-fn in_words(Fault(words): Fault) -> StoreError {
-    StoreError::Session(words)
-}
-
 impl<C: Cabinet> Store for Opened<C> {
     fn capabilities(&self) -> &Capabilities {
         &self.capabilities
@@ -105,7 +100,7 @@ impl<C: Cabinet> Store for Opened<C> {
     }
 
     fn holding(&self) -> Result<Holding, StoreError> {
-        Ok(Holding { keys: Some(self.cabinet.records().map_err(in_words)?), ..Holding::default() })
+        Ok(Holding { keys: Some(self.cabinet.records()?), ..Holding::default() })
     }
 
     fn sweep(&self, sweep: Sweep, keys: &[&[u8]]) -> Result<Option<Swept>, StoreError> {
@@ -114,16 +109,16 @@ impl<C: Cabinet> Store for Opened<C> {
             Sweep::Look => each(keys, |key| self.cabinet.get(key, &mut value)),
             Sweep::Delete => self.cabinet.delete_many(keys),
         };
-        swept.map(Some).map_err(in_words)
+        Ok(Some(swept?))
     }
 
-    fn compact(&self, _: Duration) -> Result<(), StoreError> {
-        self.cabinet.compact().map_err(in_words)
+    fn maintenance(&self) -> Maintenance<'_> {
+        self.cabinet.maintenance()
     }
 
     fn flush(&self) -> Result<(), StoreError> {
         match self.capabilities.durability {
-            Durability::Commit => self.cabinet.sync().map_err(in_words),
+            Durability::Commit => Ok(self.cabinet.sync()?),
             _ => Ok(()),
         }
     }

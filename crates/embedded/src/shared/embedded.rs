@@ -51,6 +51,13 @@ impl<E: Display> From<E> for Fault {
     }
 }
 
+impl From<Fault> for StoreError {
+    #[cold]
+    fn from(Fault(words): Fault) -> StoreError {
+        StoreError::Session(words)
+    }
+}
+
 /// A reply without its bytes, which are in the [`Buffers`].
 pub enum EmbeddedReply {
     /// The value in the buffers.

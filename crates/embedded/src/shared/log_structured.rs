@@ -7,13 +7,14 @@
 
 mod library;
 mod merge;
+mod writer;
 
 pub use library::Api;
 
 use library::{LogStructuredKind, Object};
 
 use crate::shared::embedded::Fault;
-use crate::shared::stripes::{Held, Stripes};
+use crate::shared::stripes::Stripes;
 use crate::shared::transactional::{Engine, More, ReadView, Space, WriteView};
 use merge::appending;
 use std::cell::RefCell;
@@ -21,8 +22,10 @@ use std::collections::BTreeMap;
 use std::ffi::CString;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
-use store::{Facts, StoreError};
+use std::time::Duration;
+use store::{Compact, Facts, Maintenance, StoreError};
 use study::Durability;
+use writer::Writer;
 
 /// The settings that an adapter makes before the database is opened.
 #[derive(Clone, Copy, Debug, Default)]
@@ -347,47 +350,17 @@ impl Engine for Tree {
         self.store(&batch)
     }
 
-    fn compact(&self) -> Result<(), Fault> {
+    fn maintenance(&self) -> Maintenance<'_> {
+        Maintenance { compaction: Some(self), ..Maintenance::default() }
+    }
+}
+
+impl Compact for Tree {
+    fn compact(&self, _: Duration) -> Result<(), StoreError> {
         let none = std::ptr::null();
         // SAFETY: the database is open; no bounds mean all of it.
         unsafe { (self.api.functions.compact_range)(self.database, none, 0, none, 0) };
         Ok(())
-    }
-}
-
-/// A view that reads what is stored, and writes everything in one batch at its end.
-pub struct Writer<'e> {
-    tree: &'e Tree,
-    batch: Batch,
-    _held: Held<'e>,
-}
-
-impl ReadView for Writer<'_> {
-    fn get<T>(&self, space: Space, key: &[u8], found: impl FnOnce(&[u8]) -> T) -> Result<Option<T>, Fault> {
-        self.tree.get(space, key, found)
-    }
-
-    fn scan(&self, space: Space, start: &[u8], row: impl FnMut(&[u8], &[u8]) -> More) -> Result<(), Fault> {
-        self.tree.scan(space, start, row)
-    }
-}
-
-impl WriteView for Writer<'_> {
-    fn put(&mut self, space: Space, key: &[u8], value: &[u8]) -> Result<(), Fault> {
-        self.batch.put(space, key, value);
-        Ok(())
-    }
-
-    fn delete(&mut self, space: Space, key: &[u8]) -> Result<bool, Fault> {
-        if self.tree.get(space, key, |_| ())?.is_none() {
-            return Ok(false);
-        }
-        self.batch.delete(space, key);
-        Ok(true)
-    }
-
-    fn commit(self) -> Result<(), Fault> {
-        self.tree.store(&self.batch)
     }
 }
 

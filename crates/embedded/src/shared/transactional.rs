@@ -21,7 +21,7 @@ use crate::shared::embedded::{Buffers, EmbeddedReply, Fault};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use store::immediate::SyncStore;
-use store::{Capabilities, Expected, Facts, Operation, Reply, StoreError};
+use store::{Capabilities, Expected, Facts, Maintenance, Operation, Reply, StoreError};
 use study::Durability;
 
 /// The spaces of keys an engine keeps apart.
@@ -104,14 +104,9 @@ pub trait Engine: Send + Sync + 'static {
         0
     }
 
-    /// Rewrites the engine's files without deleted or replaced values, in engines that declare it.
-    fn compact(&self) -> Result<(), Fault> {
-        Err(Fault("this engine has no compaction".into()))
-    }
-
-    /// Brings the engine's log into its files, in engines that declare it.
-    fn checkpoint(&self) -> Result<(), Fault> {
-        Err(Fault("this engine has no command for a checkpoint".into()))
+    /// Returns the work that the engine does on its files when told to.
+    fn maintenance(&self) -> Maintenance<'_> {
+        Maintenance::default()
     }
 
     /// Opens a view to read from.

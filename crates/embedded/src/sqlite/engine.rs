@@ -8,8 +8,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use store::immediate::{Immediate, SyncStore};
 use store::{
-    Availability, Capabilities, Expected, Facts, Holding, Operation, Reduction, ReductionGroup, Reply, Session,
-    SessionPlan, Store, StoreError, Sweep, Swept, Threading,
+    Availability, Capabilities, Expected, Facts, Holding, Maintenance, Operation, Reduce, Reply, Session, SessionPlan,
+    Store, StoreError, Sweep, Swept, Threading,
 };
 use study::{Durability, Spec};
 
@@ -51,8 +51,6 @@ const SCAN: &str = "SELECT key, value FROM kvtrial_values WHERE key >= ?1 ORDER 
 /// Keys of all kinds.
 const COUNT: &str = "SELECT (SELECT count(*) FROM kvtrial_values) + (SELECT count(*) FROM kvtrial_counters) \
     + (SELECT count(DISTINCT key) FROM kvtrial_fields)";
-const REDUCE: &str = "SELECT json_extract(document, ?1), count(*), sum(json_extract(document, ?2))
-    FROM (SELECT CAST(value AS TEXT) AS document FROM kvtrial_values) GROUP BY 1";
 
 /// The number of statements a client keeps prepared: all of the above.
 const STATEMENTS: usize = 16;
@@ -101,14 +99,14 @@ fn pragmas(spec: &Spec) -> Result<Vec<(&'static str, i64)>, StoreError> {
     Ok(all.into_iter().filter_map(|(name, value)| Some((name, value?))).collect())
 }
 
-struct Sqlite {
-    file: Arc<Database>,
+pub(super) struct Sqlite {
+    pub(super) file: Arc<Database>,
     /// Kept open, so that the log is not folded into the file whenever the last client leaves.
-    first: Mutex<Connection>,
+    pub(super) first: Mutex<Connection>,
     capabilities: Capabilities,
 }
 
-struct Database {
+pub(super) struct Database {
     path: PathBuf,
     synchronous: &'static str,
     pragmas: Vec<(&'static str, i64)>,
@@ -134,12 +132,12 @@ impl Database {
         open().map_err(|error| self.trouble(error))
     }
 
-    fn trouble(&self, error: rusqlite::Error) -> StoreError {
+    pub(super) fn trouble(&self, error: rusqlite::Error) -> StoreError {
         StoreError::open(self.path.display(), error)
     }
 
     /// Waits for this process's turn to write.
-    fn turn(&self) -> MutexGuard<'_, ()> {
+    pub(super) fn turn(&self) -> MutexGuard<'_, ()> {
         self.writers.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -227,31 +225,12 @@ impl Store for Sqlite {
         swept().map(Some).map_err(|error| self.file.trouble(error))
     }
 
-    /// Rewrites the file, and folds the log, through which the new file went, into it.
-    fn compact(&self, _: Duration) -> Result<(), StoreError> {
-        let _turn = self.file.turn();
-        let first = self.first.lock().unwrap_or_else(PoisonError::into_inner);
-        let compacted = first.execute_batch("VACUUM; PRAGMA wal_checkpoint(TRUNCATE);");
-        compacted.map_err(|error| self.file.trouble(error))
+    fn maintenance(&self) -> Maintenance<'_> {
+        Maintenance { compaction: Some(self), checkpoint: Some(self) }
     }
 
-    fn checkpoint(&self, _: Duration) -> Result<(), StoreError> {
-        let _turn = self.file.turn();
-        let first = self.first.lock().unwrap_or_else(PoisonError::into_inner);
-        let made = first.execute_batch("PRAGMA wal_checkpoint(TRUNCATE);");
-        made.map_err(|error| self.file.trouble(error))
-    }
-
-    fn reduce(&self, reduction: &Reduction, _: Duration) -> Result<Vec<ReductionGroup>, StoreError> {
-        let first = self.first.lock().unwrap_or_else(PoisonError::into_inner);
-        let groups = || -> rusqlite::Result<Vec<ReductionGroup>> {
-            let mut statement = first.prepare(REDUCE)?;
-            let group = |row: &Row<'_>| {
-                Ok(ReductionGroup { key: row.get(0)?, count: row.get::<_, i64>(1)? as u64, sum: row.get(2)? })
-            };
-            statement.query_map((reduction.group.sql_json(), reduction.sum.sql_json()), group)?.collect()
-        };
-        groups().map_err(|error| self.file.trouble(error))
+    fn reduces(&self) -> Option<&dyn Reduce> {
+        Some(self)
     }
 }
 

@@ -12,7 +12,7 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
-use store::{Capabilities, Keeps, OperationKind, Reduction, ReductionGroup, Slot, Store, StoreError, Support};
+use store::{Capabilities, Keeps, OperationKind, Reduction, ReductionGroup, Slot, Store, StoreError, Support, needed};
 use study::{Answer, Reason, ReasonKind, WriteAccount};
 
 /// What a phase does.
@@ -153,10 +153,15 @@ impl Trial for BulkTrial<'_> {
 
     fn whole(&self, phase: usize, store: &dyn Store, patience: Duration) -> Option<Result<(), StoreError>> {
         match self.stages[phase] {
-            Stage::Compact => Some(store.compact(patience)),
-            Stage::Reduce(reduction) => Some(store.reduce(reduction, patience).map(|groups| {
-                *self.groups.lock().unwrap_or_else(PoisonError::into_inner) = Some(groups);
-            })),
+            Stage::Compact => {
+                Some(needed(store.maintenance().compaction, "compaction").and_then(|it| it.compact(patience)))
+            }
+            Stage::Reduce(reduction) => {
+                let found = needed(store.reduces(), "reduction").and_then(|it| it.reduce(reduction, patience));
+                Some(found.map(|groups| {
+                    *self.groups.lock().unwrap_or_else(PoisonError::into_inner) = Some(groups);
+                }))
+            }
             _ => None,
         }
     }

@@ -23,9 +23,12 @@ enum Said {
 impl Said {
     fn of(store: &dyn Store) -> Said {
         match store.whereabouts() {
-            Ok(Whereabouts::Said(keepers)) => Said::By(keepers),
-            Ok(Whereabouts::Unsaid(why)) => Said::Nothing(why.into()),
-            Err(error) => Said::Nothing(format!("not said: {error}")),
+            Whereabouts::Cluster(cluster) => match cluster.keepers() {
+                Ok(keepers) => Said::By(keepers),
+                Err(error) => Said::Nothing(format!("not said: {error}")),
+            },
+            Whereabouts::Spread(_) => Said::Nothing("kvtrial places its keys".into()),
+            Whereabouts::Unsaid(why) => Said::Nothing(why.into()),
         }
     }
 }

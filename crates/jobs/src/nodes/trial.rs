@@ -15,7 +15,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 use store::spread::{NumberChange, Spread, Stage};
-use store::{Keeps, OperationKind, Slot, Store, StoreError};
+use store::{Keeps, OperationKind, Slot, Store, StoreError, Whereabouts};
 use study::{Answer, Reason, WriteAccount};
 
 /// State shared by the workers of one execution.
@@ -160,7 +160,10 @@ impl<'a> NodesTrial<'a> {
     }
 
     fn plan(&self, store: &dyn Store) -> Result<(), StoreError> {
-        let spread = store.spread();
+        let spread = match store.whereabouts() {
+            Whereabouts::Spread(spread) => Some(spread),
+            Whereabouts::Cluster(_) | Whereabouts::Unsaid(_) => None,
+        };
         if let Some(spread) = &spread {
             let nodes = spread.nodes();
             let index = |node: WhichNode| node.number().unwrap_or(nodes) - 1;

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
-use store::{Reply, SetCombination, SetKeeper, SetPlan, SetPrecision, SetWay, Slot, Store, StoreError};
+use store::{Reply, SetCombination, SetKeeper, SetPlan, SetPrecision, SetWay, Slot, Store, StoreError, needed};
 use study::{Answer, Reason, ReasonKind};
 
 /// Ids that are added by one call.
@@ -95,7 +95,7 @@ impl<'a> SetTrial<'a> {
 
     fn build(&self, store: &dyn Store, patience: Duration) -> Result<(), StoreError> {
         let plan = SetPlan { sets: self.sets.names().len(), ids: self.ids_added() };
-        let mut keeper = store.set_keeper(plan, patience)?;
+        let mut keeper = needed(store.sets(), "sets of its own")?.set_keeper(plan, patience)?;
         for set in 0..plan.sets {
             self.sets.added(set).chunks(BATCH).try_for_each(|ids| keeper.add(set, ids))?;
         }

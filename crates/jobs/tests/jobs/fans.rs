@@ -392,7 +392,7 @@ fn wrong_parameters_are_refused_with_the_possible_ones() {
 fn a_query_lists_the_correlated_pages_most_correlated_first() {
     let (mut store, known) = (Memory::default(), oracle("debian_10k"));
     run(&*job("debian-10k", "partition", "blob"), &mut store, everything(), 1, Turns::OneByOne);
-    let query = jobs::find("fans").unwrap().query.unwrap();
+    let query = jobs::find("fans").unwrap().extras.query.unwrap();
     let page = known["top_page"].as_str().unwrap();
     let value = &store.values[page.as_bytes()].0;
     assert_eq!(value.len() as u64, known["largest_value"].as_u64().unwrap());
@@ -421,7 +421,7 @@ fn pages_with_quotes_and_spaces_come_back_as_they_were() {
     assert_eq!((outcome.reasons, Some(outcome.answer.digest)), (vec![], job.known_digest()));
     let record: Value = serde_json::from_slice(&store.values[&b"it's"[..]].0).unwrap();
     assert_eq!(record, serde_json::json!({"fans": 2, "with": {"a \"b\\": 2, "käse & bier": 1}}));
-    let query = jobs::find("fans").unwrap().query.unwrap();
+    let query = jobs::find("fans").unwrap().extras.query.unwrap();
     let line = (query.render)(b"it's", &store.values[&b"it's"[..]].0).unwrap();
     assert_eq!(line, r#"{"page":"it's","fans":2,"with":[["a \"b\\",2],["käse & bier",1]]}"#);
 }

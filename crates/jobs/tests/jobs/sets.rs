@@ -9,8 +9,8 @@ use kvtrial_jobs as jobs;
 use std::ops::Range;
 use std::time::Duration;
 use store::{
-    Capabilities, Facts, Opener, Session, SessionPlan, SetCombination, SetKeeper, SetPlan, SetPrecision, SetWay, Store,
-    StoreError, Threading,
+    Capabilities, Facts, KeepSets, Opener, Session, SessionPlan, SetCombination, SetKeeper, SetPlan, SetPrecision,
+    SetWay, Store, StoreError, Threading,
 };
 use study::{Reason, ReasonKind};
 
@@ -79,9 +79,19 @@ impl Store for Liar {
     fn facts(&self) -> Result<Facts, StoreError> {
         self.store.facts()
     }
+    fn sets(&self) -> Option<&dyn KeepSets> {
+        Some(self)
+    }
+}
+
+impl KeepSets for Liar {
+    fn way(&self) -> SetWay {
+        self.store.sets().unwrap().way()
+    }
     fn set_keeper(&self, plan: SetPlan, patience: Duration) -> Result<Box<dyn SetKeeper>, StoreError> {
         let plan = SetPlan { ids: plan.ids + 1, ..plan };
-        Ok(Box::new(LyingKeeper { keeper: self.store.set_keeper(plan, patience)?, lie: self.lie }))
+        let keeper = self.store.sets().unwrap().set_keeper(plan, patience)?;
+        Ok(Box::new(LyingKeeper { keeper, lie: self.lie }))
     }
 }
 
@@ -205,6 +215,14 @@ fn a_sketch_that_is_off_by_more_than_four_standard_errors_is_wrong() {
         }
         fn facts(&self) -> Result<Facts, StoreError> {
             Ok(Facts::default())
+        }
+        fn sets(&self) -> Option<&dyn KeepSets> {
+            Some(self)
+        }
+    }
+    impl KeepSets for Off {
+        fn way(&self) -> SetWay {
+            self.0.sets.unwrap()
         }
         fn set_keeper(&self, _: SetPlan, _: Duration) -> Result<Box<dyn SetKeeper>, StoreError> {
             Ok(Box::new(OffKeeper))

@@ -2,13 +2,14 @@
 
 use super::entries::{CachedReply, Value};
 use super::memory::Memory;
+use std::io;
+use std::os::fd::BorrowedFd;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 use store::{
-    Abandoned, Capabilities, Executor, Expected, Failure, Operation, OperationKind, OwnedReply, Reply, Session,
+    Abandoned, Capabilities, Expected, Failure, Heed, Operation, OperationKind, OwnedReply, Reply, Session,
     SessionPlan, Sink, Slot, StoreError, Until,
 };
-use study::HeadOfLine;
 
 /// A session over a session.
 pub struct CachedSession {
@@ -141,11 +142,8 @@ impl CachedSession {
 }
 
 /// What is announced ([`Session::expect`]) is not passed on: what is asked of the store is what is not in the cache, and when.
+#[deny(clippy::missing_trait_methods)]
 impl Session for CachedSession {
-    fn believe(&mut self, largest_reply_bytes: u64) {
-        self.beneath.believe(largest_reply_bytes);
-    }
-
     fn submit(&mut self, slot: Slot, operation: &Operation<'_>) -> Result<Option<Reply<'_>>, StoreError> {
         if let Some(answer) = self.refusal(operation).or_else(|| self.memory.begin(operation)) {
             return Ok(Some(self.held.reply(answer)));
@@ -178,25 +176,17 @@ impl Session for CachedSession {
         self.beneath.abandon(slot, &mut through)
     }
 
-    fn parts(&self) -> Vec<f64> {
-        self.beneath.parts()
+    fn expect(&mut self, _: Slot, _: OperationKind, _: &[u8]) -> Heed {
+        Heed::Ignored
     }
 
-    fn part(&self, key: &[u8]) -> u16 {
-        self.beneath.part(key)
+    fn rest(&mut self, _: Slot) {}
+
+    fn descriptor(&mut self) -> io::Result<Option<BorrowedFd<'_>>> {
+        Ok(None)
     }
 
-    fn reconnected(&self) -> u64 {
-        self.beneath.reconnected()
-    }
-
-    fn take_head_of_line(&mut self) -> Option<HeadOfLine> {
-        self.beneath.take_head_of_line()
-    }
-
-    fn executor(&self) -> Executor {
-        self.beneath.executor()
-    }
+    store::pass_on!(beneath: believe, parts, part, reconnected, take_head_of_line, executor);
 }
 
 impl Drop for CachedSession {

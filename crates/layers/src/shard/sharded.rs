@@ -8,8 +8,9 @@ use std::time::Duration;
 use store::routed::Route;
 use store::spread::Spread;
 use store::{
-    Capabilities, Facts, Happening, Holding, OperationKind, OperationSet, Reduction, ReductionGroup, Session,
-    SessionPlan, SetKeeper, SetPlan, Store, StoreError, Sweep, Swept, Threading, Whereabouts,
+    Belongings, Capabilities, Checkpoint, Compact, Facts, Happening, Holding, KeepSets, Maintenance, OperationKind,
+    OperationSet, OwnTables, Reduce, Reduction, ReductionGroup, Session, SessionPlan, Store, StoreError, Sweep, Swept,
+    Threading, Whereabouts, Witness, needed,
 };
 
 /// Stores whose keys are spread by a placement; there is at least one.
@@ -36,6 +37,14 @@ impl Sharded {
     ) -> Result<Box<dyn Session>, StoreError> {
         let sessions = self.nodes.iter().map(|node| open(&**node)).collect::<Result<_, _>>()?;
         Stepping::session(Arc::clone(&self.key_map), sessions, plan.slots())
+    }
+
+    /// The nodes' own tables.
+    fn tables(&self) -> impl Iterator<Item = &dyn OwnTables> {
+        self.nodes.iter().filter_map(|node| match node.belongings() {
+            Belongings::Own(tables) => Some(tables),
+            Belongings::Left(_) => None,
+        })
     }
 
     /// Keys by the node they belong to, and their places among those given.
@@ -95,42 +104,15 @@ impl Store for Sharded {
         Ok(facts)
     }
 
-    fn happened(&self) -> Vec<Happening> {
-        let mut all = Vec::new();
-        for (index, node) in self.nodes.iter().enumerate() {
-            let named = |it: Happening| Happening { detail: format!("node{}: {}", index + 1, it.detail), ..it };
-            all.extend(node.happened().into_iter().map(named));
-        }
-        all
-    }
-
-    fn look(&self, within: Duration) {
-        let each = within / self.nodes.len() as u32;
-        self.nodes.iter().for_each(|node| node.look(each));
-    }
-
     fn resent(&self) -> u64 {
         self.nodes.iter().map(|node| node.resent()).sum()
     }
 
-    fn own_rows(&self) -> Result<Option<u64>, StoreError> {
-        let rows: Vec<Option<u64>> = self.nodes.iter().map(|node| node.own_rows()).collect::<Result<_, _>>()?;
-        Ok(rows.into_iter().sum())
-    }
-
-    fn clear(&self) -> Result<(), StoreError> {
-        self.nodes.iter().try_for_each(|node| node.clear())
-    }
-
-    fn made(&self) -> Vec<String> {
-        let mut made: Vec<String> = self.nodes.iter().flat_map(|node| node.made()).collect();
-        made.sort();
-        made.dedup();
-        made
-    }
-
-    fn unmake(&self) -> Result<(), StoreError> {
-        self.nodes.iter().try_for_each(|node| node.unmake())
+    fn belongings(&self) -> Belongings<'_> {
+        match self.nodes[0].belongings() {
+            Belongings::Own(_) => Belongings::Own(self),
+            Belongings::Left(_) => Belongings::Left(OwnTables::names(self)),
+        }
     }
 
     fn sweep(&self, sweep: Sweep, keys: &[&[u8]]) -> Result<Option<Swept>, StoreError> {
@@ -159,31 +141,94 @@ impl Store for Sharded {
         })
     }
 
-    fn spread(&self) -> Option<Arc<dyn Spread>> {
-        Some(Arc::<KeyMap>::clone(&self.key_map))
-    }
-
-    /// [`Sharded::spread`] says more.
-    fn whereabouts(&self) -> Result<Whereabouts, StoreError> {
-        Ok(Whereabouts::Unsaid("kvtrial places its keys"))
+    fn whereabouts(&self) -> Whereabouts<'_> {
+        Whereabouts::Spread(Arc::<KeyMap>::clone(&self.key_map))
     }
 
     fn flush(&self) -> Result<(), StoreError> {
         self.nodes.iter().try_for_each(|node| node.flush())
     }
 
+    fn witness(&self) -> Option<&dyn Witness> {
+        self.nodes[0].witness().map(|_| self as &dyn Witness)
+    }
+
+    fn maintenance(&self) -> Maintenance<'_> {
+        let Maintenance { compaction, checkpoint } = self.nodes[0].maintenance();
+        Maintenance {
+            compaction: compaction.map(|_| self as &dyn Compact),
+            checkpoint: checkpoint.map(|_| self as &dyn Checkpoint),
+        }
+    }
+
+    fn reduces(&self) -> Option<&dyn Reduce> {
+        self.nodes[0].reduces().map(|_| self as &dyn Reduce)
+    }
+
+    /// Sets are on no node as a whole: jobs keep them element by element.
+    fn sets(&self) -> Option<&dyn KeepSets> {
+        None
+    }
+}
+
+impl OwnTables for Sharded {
+    fn names(&self) -> Vec<String> {
+        let mut names: Vec<String> = self.nodes.iter().flat_map(|node| node.belongings().names()).collect();
+        names.sort();
+        names.dedup();
+        names
+    }
+
+    fn rows(&self) -> Result<u64, StoreError> {
+        self.tables().map(OwnTables::rows).sum()
+    }
+
+    fn clear(&self) -> Result<(), StoreError> {
+        self.tables().try_for_each(OwnTables::clear)
+    }
+
+    fn unmake(&self) -> Result<(), StoreError> {
+        self.tables().try_for_each(OwnTables::unmake)
+    }
+}
+
+impl Witness for Sharded {
+    fn look(&self, within: Duration) {
+        let each = within / self.nodes.len() as u32;
+        self.nodes.iter().filter_map(|node| node.witness()).for_each(|witness| witness.look(each));
+    }
+
+    fn happened(&self) -> Vec<Happening> {
+        let mut all = Vec::new();
+        for (index, witness) in self.nodes.iter().map(|node| node.witness()).enumerate() {
+            let named = |it: Happening| Happening { detail: format!("node{}: {}", index + 1, it.detail), ..it };
+            all.extend(witness.into_iter().flat_map(Witness::happened).map(named));
+        }
+        all
+    }
+}
+
+impl Compact for Sharded {
     fn compact(&self, patience: Duration) -> Result<(), StoreError> {
-        self.nodes.iter().try_for_each(|node| node.compact(patience))
+        self.nodes.iter().try_for_each(|node| needed(node.maintenance().compaction, "compaction")?.compact(patience))
     }
+}
 
+impl Checkpoint for Sharded {
     fn checkpoint(&self, patience: Duration) -> Result<(), StoreError> {
-        self.nodes.iter().try_for_each(|node| node.checkpoint(patience))
+        let of =
+            |node: &dyn Store| needed(node.maintenance().checkpoint, "command for a checkpoint")?.checkpoint(patience);
+        self.nodes.iter().try_for_each(|node| of(&**node))
     }
+}
 
+impl Reduce for Sharded {
     fn reduce(&self, reduction: &Reduction, patience: Duration) -> Result<Vec<ReductionGroup>, StoreError> {
         let mut groups: BTreeMap<String, (u64, i64)> = BTreeMap::new();
         for node in &self.nodes {
-            for ReductionGroup { key, count, sum } in node.reduce(reduction, patience)? {
+            for ReductionGroup { key, count, sum } in
+                needed(node.reduces(), "reduction")?.reduce(reduction, patience)?
+            {
                 let (counted, summed) = groups.entry(key).or_default();
                 *counted += count;
                 *summed = summed.checked_add(sum).ok_or_else(|| {
@@ -192,10 +237,5 @@ impl Store for Sharded {
             }
         }
         Ok(groups.into_iter().map(|(key, (count, sum))| ReductionGroup { key, count, sum }).collect())
-    }
-
-    /// Sets are on no node as a whole: jobs keep them element by element.
-    fn set_keeper(&self, _: SetPlan, _: Duration) -> Result<Box<dyn SetKeeper>, StoreError> {
-        Err(StoreError::Session("a store of several nodes has no sets of its own".into()))
     }
 }

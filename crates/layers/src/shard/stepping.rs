@@ -4,10 +4,8 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use store::routed::{Route, Routed};
 use store::{
-    Abandoned, Executor, Expected, Failure, Heed, Operation, OperationKind, OwnedOperation, OwnedReply, Reply, Session,
-    Sink, Slot, StoreError, Until,
+    Abandoned, Expected, Failure, Operation, OwnedOperation, OwnedReply, Reply, Session, Sink, Slot, StoreError, Until,
 };
-use study::HeadOfLine;
 
 /// The course of an operation: the requests it takes.
 pub(super) trait Course: Route {
@@ -173,11 +171,8 @@ impl Request {
     }
 }
 
+#[deny(clippy::missing_trait_methods)]
 impl<C: Course + 'static> Session for Stepping<C> {
-    fn believe(&mut self, largest_reply_bytes: u64) {
-        self.routed.believe(largest_reply_bytes);
-    }
-
     #[inline]
     fn submit(&mut self, slot: Slot, operation: &Operation<'_>) -> Result<Option<Reply<'_>>, StoreError> {
         let first = match self.course.begin(operation) {
@@ -214,33 +209,7 @@ impl<C: Course + 'static> Session for Stepping<C> {
         abandoned
     }
 
-    fn expect(&mut self, slot: Slot, kind: OperationKind, key: &[u8]) -> Heed {
-        self.routed.expect(slot, kind, key)
-    }
-
-    fn rest(&mut self, slot: Slot) {
-        self.routed.rest(slot);
-    }
-
-    fn parts(&self) -> Vec<f64> {
-        self.routed.parts()
-    }
-
-    fn part(&self, key: &[u8]) -> u16 {
-        self.routed.part(key)
-    }
-
-    fn reconnected(&self) -> u64 {
-        self.routed.reconnected()
-    }
-
-    fn take_head_of_line(&mut self) -> Option<HeadOfLine> {
-        self.routed.take_head_of_line()
-    }
-
-    fn executor(&self) -> Executor {
-        self.routed.executor()
-    }
+    store::pass_on!(routed: believe, expect, rest, parts, part, reconnected, take_head_of_line, descriptor, executor);
 }
 
 /// Between the nodes' replies and the client: keeps back what is not the end of an operation.

@@ -10,7 +10,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 use store::wire;
-use store::{Capabilities, Endpoint, Facts, Holding, LevelKnown, Session, SessionPlan, Store, StoreError, Threading};
+use store::{
+    Belongings, Capabilities, Endpoint, Facts, Holding, LevelKnown, Session, SessionPlan, Store, StoreError, Threading,
+};
 use study::{Spec, Target};
 
 /// The error of JetStream for a stream that does not exist.
@@ -209,8 +211,8 @@ impl Store for Jetstream {
     }
 
     /// Returns the bucket, which is kept afterwards: it may be older than the run.
-    fn made(&self) -> Vec<String> {
-        vec![format!("bucket {}", self.shared.bucket.name)]
+    fn belongings(&self) -> Belongings<'_> {
+        Belongings::Left(vec![format!("bucket {}", self.shared.bucket.name)])
     }
 
     fn holding(&self) -> Result<Holding, StoreError> {

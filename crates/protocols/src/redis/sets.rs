@@ -8,7 +8,9 @@ use ground::id_index::IdIndex;
 use std::ops::Range;
 use std::time::{Duration, Instant};
 use store::wire::Talk;
-use store::{Endpoint, SET_RESULT_KEY, SetCombination, SetKeeper, SetPlan, SetPrecision, SetWay, StoreError, set_key};
+use store::{
+    Endpoint, KeepSets, SET_RESULT_KEY, SetCombination, SetKeeper, SetPlan, SetPrecision, SetWay, StoreError, set_key,
+};
 use study::Spec;
 
 /// The values of the option, the default first.
@@ -36,8 +38,24 @@ pub fn way(spec: &Spec) -> Option<SetWay> {
     [MEMBERS, BITS, HLL].into_iter().find(|way| way.name == asked)
 }
 
+/// The server's ability to keep sets, in one of its ways.
+pub struct RedisWay {
+    pub endpoint: Endpoint,
+    pub way: SetWay,
+}
+
+impl KeepSets for RedisWay {
+    fn way(&self) -> SetWay {
+        self.way
+    }
+
+    fn set_keeper(&self, plan: SetPlan, patience: Duration) -> Result<Box<dyn SetKeeper>, StoreError> {
+        Ok(Box::new(RedisSets::open(&self.endpoint, self.way, plan, patience)?))
+    }
+}
+
 /// Sets in a server.
-pub struct RedisSets {
+struct RedisSets {
     talk: Talk,
     endpoint: Endpoint,
     way: SetWay,
@@ -59,7 +77,7 @@ impl RedisSets {
     ///
     /// # Errors
     /// The server cannot be reached; more ids than an array of bits can have.
-    pub fn open(endpoint: &Endpoint, way: SetWay, plan: SetPlan, patience: Duration) -> Result<RedisSets, StoreError> {
+    fn open(endpoint: &Endpoint, way: SetWay, plan: SetPlan, patience: Duration) -> Result<RedisSets, StoreError> {
         let talk = talk(endpoint)?;
         let index = (way == BITS).then(|| IdIndex::new(plan.ids));
         if index.as_ref().is_some_and(|index| index.numbers() > MOST_BITS) {

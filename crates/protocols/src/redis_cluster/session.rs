@@ -14,10 +14,9 @@ use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 use store::routed::{Route, Routed};
 use store::{
-    Abandoned, Endpoint, Executor, Failure, Heed, Operation, OperationKind, OwnedOperation, Reply, Resent, Session,
-    Sink, Slot, StoreError, Until, Wiring, wire,
+    Abandoned, Endpoint, Failure, Operation, OwnedOperation, Reply, Resent, Session, Sink, Slot, StoreError, Until,
+    Wiring, wire,
 };
-use study::HeadOfLine;
 
 /// The number of times one operation is sent elsewhere before the last node's answer counts: two nodes may each name the other.
 const MOST_REDIRECTIONS: u8 = 16;
@@ -94,6 +93,7 @@ struct ClusterSession {
     census: Census,
 }
 
+#[deny(clippy::missing_trait_methods)]
 impl Session for ClusterSession {
     fn believe(&mut self, largest_reply_bytes: u64) {
         self.largest_reply_bytes = largest_reply_bytes;
@@ -147,14 +147,6 @@ impl Session for ClusterSession {
         abandoned
     }
 
-    fn expect(&mut self, slot: Slot, kind: OperationKind, key: &[u8]) -> Heed {
-        self.routed.expect(slot, kind, key)
-    }
-
-    fn rest(&mut self, slot: Slot) {
-        self.routed.rest(slot);
-    }
-
     fn parts(&self) -> Vec<f64> {
         self.at_first.shares()
     }
@@ -163,21 +155,11 @@ impl Session for ClusterSession {
         self.at_first.node(key) as u16
     }
 
-    fn reconnected(&self) -> u64 {
-        self.routed.reconnected()
-    }
-
-    fn take_head_of_line(&mut self) -> Option<HeadOfLine> {
-        self.routed.take_head_of_line()
-    }
-
     fn descriptor(&mut self) -> io::Result<Option<BorrowedFd<'_>>> {
         Ok(None)
     }
 
-    fn executor(&self) -> Executor {
-        self.routed.executor()
-    }
+    store::pass_on!(routed: expect, rest, reconnected, take_head_of_line, executor);
 }
 
 /// A filter that keeps back replies of nodes that did not carry the operation out, but say which node does, or when.

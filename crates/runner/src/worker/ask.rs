@@ -22,7 +22,7 @@ pub(crate) fn answer(
     if assignment.spec.target == Target::Private && store.capabilities().keeps == Keeps::Nothing {
         return Err(Refusal::Unsuited("it keeps nothing, so there is nothing to ask; try -s ram".into()));
     }
-    let info = script::find(&assignment.job).ok().flatten().and_then(|job| job.query);
+    let info = script::find(&assignment.job).ok().flatten().and_then(|job| job.extras.query);
     let query = info.ok_or_else(|| Refusal::Unsuited("the job has no question to ask".into()))?;
     if matches!(question, Question::Largest(_)) && query.holds != Holds::Counters {
         return Err(Refusal::Unsuited(format!("--top needs a job that counts; {} does not", assignment.job)));

@@ -8,7 +8,7 @@ use measure::Progress;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
-use store::{Operation, Reply, Slot, Store, Sweep, Swept};
+use store::{Belongings, Operation, Reply, Slot, Store, Sweep, Swept};
 use study::{Answer, Reason, ReasonKind};
 
 /// Looks for keys, or deletes them; how many were deleted.
@@ -21,11 +21,12 @@ pub(crate) fn carry_out(
     link: &mut dyn Link,
 ) -> Result<u64, Refusal> {
     let failed = |error: store::StoreError| Refusal::Keys(error.to_string());
-    if let Some(rows) = store.own_rows().map_err(failed)? {
+    if let Belongings::Own(tables) = store.belongings() {
+        let rows = tables.rows().map_err(failed)?;
         if keys.action == Action::Look && rows > 0 {
             return Err(Refusal::ForeignData { count: rows, example: "in tables that an earlier run has left".into() });
         }
-        return store.clear().map_err(failed).map(|()| rows);
+        return tables.clear().map_err(failed).map(|()| rows);
     }
     let mut deleted = 0;
     for params in &keys.params {

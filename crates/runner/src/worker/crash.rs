@@ -5,7 +5,7 @@ use crate::worker::bench::{Bench, Link};
 use crash::{AckLedger, Endurance};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
-use store::{Store, StoreError};
+use store::{Store, StoreError, needed};
 use study::{Address, Spec, Target};
 
 /// How often a worker that waits for its end looks whether it is to end by itself.
@@ -112,8 +112,10 @@ fn keep_up(
     while !over.load(Ordering::Relaxed) {
         ledger.turn_upkeep();
         match upkeep {
-            Upkeep::Checkpoint => store.checkpoint(patience),
-            Upkeep::Compaction => store.compact(patience),
+            Upkeep::Checkpoint => {
+                needed(store.maintenance().checkpoint, "command for a checkpoint")?.checkpoint(patience)
+            }
+            Upkeep::Compaction => needed(store.maintenance().compaction, "compaction")?.compact(patience),
         }?;
         ledger.turn_upkeep();
     }

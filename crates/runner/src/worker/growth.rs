@@ -2,7 +2,7 @@
 
 use host::{Location, Sighting, Watched};
 use std::time::{Duration, Instant};
-use store::{Happening, Store};
+use store::{Happening, Store, Witness};
 use study::{CurvePoint, Stall};
 
 /// Most that a store may take to say what it does before a phase has begun, when nothing holds it up.
@@ -62,7 +62,9 @@ impl<'a> Watch<'a> {
                 at % 2 == 1
             });
         }
-        self.store.look(within);
+        if let Some(witness) = self.store.witness() {
+            witness.look(within);
+        }
         let seen = Sighting::of(&mut self.servers);
         self.looks.push(Look { at_s: elapsed.as_secs_f64(), seen, disk_bytes: self.disk.0 });
     }
@@ -80,7 +82,7 @@ impl<'a> Watch<'a> {
         if stalls.is_empty() {
             return;
         }
-        let happened = self.store.happened();
+        let happened = self.store.witness().map(Witness::happened).unwrap_or_default();
         for stall in stalls {
             let end_s = stall.at_s + stall.duration_s;
             let before = self.looks.partition_point(|look| look.at_s <= stall.at_s).saturating_sub(1);

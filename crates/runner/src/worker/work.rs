@@ -13,7 +13,7 @@ use job::TrialSetup;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Instant;
-use store::{Keeps, Store};
+use store::{Belongings, Capabilities, Keeps, Store};
 use study::{Answer, LeftCount, Target};
 
 /// Carries out a task.
@@ -46,13 +46,15 @@ pub(crate) fn perform(task: &Task, bench: &Bench<'_>, link: &mut dyn Link) {
 fn clear(store: &dyn Store, clearing: &Assignment, bench: &Bench<'_>, link: &mut dyn Link) -> Result<(), Refusal> {
     // It is asked what it can do, as it was then: which keys a job has may rest on that.
     let slots = clearing.settings.slots(); // a script may write keys per client
-    let setup = TrialSetup { slots, capabilities: store.capabilities().clone(), seed: clearing.seed };
+    let setup = TrialSetup { slots, capabilities: Capabilities::given(store), seed: clearing.seed };
     let Some(keys) = &clearing.keys else { return Ok(()) };
     let deleted = clean::carry_out(keys, store, &clearing.settings, bench, &setup, link)?;
     if bench.stop.load(Ordering::Relaxed) {
         return Ok(()); // not all may be gone
     }
-    store.unmake().map_err(|error| Refusal::Store(error.to_string()))?;
+    if let Belongings::Own(tables) = store.belongings() {
+        tables.unmake().map_err(|error| Refusal::Store(error.to_string()))?;
+    }
     link.say(FromWorker::Cleared { deleted });
     Ok(())
 }
@@ -78,7 +80,7 @@ fn carry_out(
     link: &mut dyn Link,
 ) -> Result<Finish, Refusal> {
     let facts = assignment.location.facts(store).map_err(|error| Refusal::Store(error.to_string()))?;
-    let capabilities = store.capabilities().clone();
+    let capabilities = Capabilities::given(store);
     let job = (bench.job)(&assignment.params).map_err(|error| Refusal::Job(error.0))?;
     let emulated = job.suits(&capabilities).map_err(|error| Refusal::Unsuited(error.0))?;
     let emulated = emulated.into_iter().map(str::to_owned).collect();
@@ -102,7 +104,7 @@ fn carry_out(
         let keys = clean::count(trial.as_ref());
         let more = clean::has_later(trial.as_ref(), keys);
         let count = if more { LeftCount::Unknown } else { LeftCount::AtMost };
-        link.say(FromWorker::Leaves { keys, count, made: store.made() });
+        link.say(FromWorker::Leaves { keys, count, made: store.belongings().names() });
     }
     ProcessUse::reset_peak();
     let all = trial.phases().len();

@@ -6,7 +6,7 @@ pub mod restart;
 pub mod suite;
 
 use std::time::Instant;
-use store::{Operation, OwnedReply, Sweep};
+use store::{Belongings, Operation, OwnedReply, Sweep};
 use study::Spec;
 use testkit::rig::info;
 use testkit::waiting::PATIENCE;
@@ -61,7 +61,7 @@ pub fn reduces(rig: &Rig) {
     }
     let field = |path: &str| store::FieldPath::parse(path).unwrap();
     let reduction = store::Reduction { group: field("place.code"), sum: field("people") };
-    let mut groups = rig.store().reduce(&reduction, PATIENCE).unwrap();
+    let mut groups = rig.store().reduces().unwrap().reduce(&reduction, PATIENCE).unwrap();
     groups.sort();
     let groups: Vec<_> = groups.iter().map(|group| (group.key.as_str(), group.count, group.sum)).collect();
     assert_eq!(groups, [("", 1, 0), ("FR", 2, 9_000_000_007), ("back\\slash \"ö\" 漢", 1, -9_007_199_254_740_990)]);
@@ -70,7 +70,7 @@ pub fn reduces(rig: &Rig) {
         assert_eq!(client.get(key.as_bytes()), OwnedReply::Value(document.as_bytes().to_vec()));
         assert_eq!(client.call(Operation::Delete { key: key.as_bytes() }), OwnedReply::Done);
     }
-    rig.store().compact(PATIENCE).unwrap();
+    rig.store().maintenance().compaction.unwrap().compact(PATIENCE).unwrap();
     assert_eq!(client.get(b"document 1"), OwnedReply::Missing);
 }
 
@@ -112,10 +112,11 @@ pub fn as_the_users_own(rig: &Rig, url: &str) {
     drop(client);
     let again = open();
     assert_eq!(Client::new(again.store(), 1, 1).get(b"k"), OwnedReply::Value(b"v".to_vec()), "nobody said it may go");
-    assert_eq!(again.store().own_rows().unwrap(), Some(1));
-    again.store().clear().unwrap();
+    let Belongings::Own(tables) = again.store().belongings() else { panic!("it has no tables of its own") };
+    assert_eq!(tables.rows().unwrap(), 1);
+    tables.clear().unwrap();
     assert_eq!(Client::new(again.store(), 1, 1).get(b"k"), OwnedReply::Missing);
-    assert_eq!(again.store().own_rows().unwrap(), Some(0));
+    assert_eq!(tables.rows().unwrap(), 0);
     assert_eq!(private.get(b"the user's"), OwnedReply::Value(b"data".to_vec()));
 }
 

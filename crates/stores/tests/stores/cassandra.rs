@@ -4,7 +4,7 @@
 #![cfg(feature = "cassandra")]
 #![allow(clippy::unwrap_used)]
 
-use store::{Endpoint, Expected, Operation, OwnedReply, Store, Whereabouts};
+use store::{Belongings, Endpoint, Expected, Operation, OwnedReply, Store, Whereabouts};
 use study::{Spec, Target};
 use testkit::replies::{refusal, value};
 use testkit::rig::connect_of;
@@ -82,7 +82,8 @@ fn a_node_that_joins_takes_its_share_and_the_ring_says_which_keys_those_are() {
     let keys = || (0..200).map(|number| format!("key{number}"));
     keys().for_each(|key| assert_eq!(client.put(&key, &key), OwnedReply::Done));
     let places = |store: &dyn Store| {
-        let Whereabouts::Said(keepers) = store.whereabouts().unwrap() else { panic!("it says nothing") };
+        let Whereabouts::Cluster(cluster) = store.whereabouts() else { panic!("it says nothing") };
+        let keepers = cluster.keepers().unwrap();
         keys().map(|key| keepers.keeper(key.as_bytes())).collect::<Vec<usize>>()
     };
     let before = places(rig.store());
@@ -133,11 +134,12 @@ fn a_cluster_of_the_user_s_is_worked_in_the_keyspace_that_is_named_and_left_as_i
     let store = open(format!("cassandra://127.0.0.1:{}/kvtrial", rig.port())).unwrap();
     assert_eq!(store.capabilities().durability, study::Durability::Commit, "as the server has it");
     assert_eq!(Client::new(&*store, 1, 1).put("k", "v"), OwnedReply::Done);
-    assert_eq!((store.own_rows().unwrap(), store.made()), (Some(1), vec!["table kvtrial.kvtrial_kv".to_owned()]));
-    store.clear().unwrap();
-    assert_eq!(store.own_rows().unwrap(), Some(0));
-    store.unmake().unwrap();
-    assert!(store.own_rows().is_err(), "the table is gone");
+    let Belongings::Own(tables) = store.belongings() else { panic!("it has no table of its own") };
+    assert_eq!((tables.rows().unwrap(), tables.names()), (1, vec!["table kvtrial.kvtrial_kv".to_owned()]));
+    tables.clear().unwrap();
+    assert_eq!(tables.rows().unwrap(), 0);
+    tables.unmake().unwrap();
+    assert!(tables.rows().is_err(), "the table is gone");
     let other = open(format!("cassandra://127.0.0.1:{}/kvtrial,durability=none", rig.port())).map(|_| ()).unwrap_err();
     assert!(other.to_string().contains("durability=commit"), "{other}");
 }

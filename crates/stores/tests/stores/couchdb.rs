@@ -50,7 +50,7 @@ fn on_the_users_own_server_another_database_is_not_touched_and_no_view_stays() {
     let field = |path: &str| store::FieldPath::parse(path).unwrap();
     let reduction = store::Reduction { group: field("g"), sum: field("n") };
     for _ in 0..2 {
-        let groups = open.store().reduce(&reduction, std::time::Duration::from_secs(60)).unwrap();
+        let groups = open.store().reduces().unwrap().reduce(&reduction, std::time::Duration::from_secs(60)).unwrap();
         assert_eq!(groups, [store::ReductionGroup { key: "x".into(), count: 1, sum: 2 }]);
     }
     let view = Client::new(open.store(), 1, 1).get(b"_design/kvtrial-g-n");

@@ -10,7 +10,7 @@ use study::{Durability, Spec};
 
 fn opened(info: &'static StoreInfo, spec: &Spec) -> Capabilities {
     let open = host::open(info, spec, &std::env::temp_dir()).unwrap_or_else(|error| panic!("{spec}: {error}"));
-    let capabilities = open.store().capabilities().clone();
+    let capabilities = Capabilities::given(open.store());
     open.close().unwrap();
     capabilities
 }
@@ -84,6 +84,13 @@ fn options_and_levels_that_move_a_limit_are_declared_as_well() {
         "memcached-unix,item=512k",
         "tokyocabinet,durability=none",
         "sqlite,durability=commit",
+        "sqlite,cache=64MiB",
+        "sqlite,nodes=2,shard=rings",
+        "ram,way=roaring",
+        "ram,way=roaring,durability=none,cache=64MiB",
+        "redis-unix,way=elements",
+        "redis-unix,nodes=2",
+        "postgres-unix,way=elements",
         "postgres-unix,layout=jsonb",
     ] {
         let spec: Spec = text.parse().unwrap();

@@ -103,7 +103,7 @@ fn on_the_users_own_server_another_table_is_not_touched_and_one_of_other_keys_is
     let facts = another.store().facts().unwrap();
     assert_eq!(facts.product, "a server of DynamoDB's protocol");
     assert!(!format!("{facts:?}").contains("tulip"), "{facts:?}");
-    assert_eq!(another.store().made(), ["table another"]);
+    assert_eq!(another.store().belongings().names(), ["table another"]);
     let mut client = Client::new(another.store(), 1, 1);
     assert_eq!(client.get(b"the user's"), OwnedReply::Missing);
     assert_eq!(client.put(b"k", b"v"), OwnedReply::Done);

@@ -7,7 +7,7 @@ use crate::common;
 use crate::suite;
 
 use std::sync::OnceLock;
-use store::{Operation, OwnedFailure, OwnedReply, Support};
+use store::{Capabilities, Operation, OwnedFailure, OwnedReply, Support};
 use study::Spec;
 use testkit::replies::{rows, value};
 use testkit::waiting::{soon, until};
@@ -49,7 +49,7 @@ fn compaction_takes_the_history_and_leaves_the_data() {
         assert_eq!(client.put(b"k", &value), OwnedReply::Done);
     }
     let before = rig.disk_bytes();
-    rig.store().compact(std::time::Duration::from_secs(60)).unwrap();
+    rig.store().maintenance().compaction.unwrap().compact(std::time::Duration::from_secs(60)).unwrap();
     assert!(client.get(b"k") == OwnedReply::Value(value));
     let after = rig.disk_bytes();
     assert!(after + (5 << 20) < before, "{before} bytes before, {after} after");
@@ -59,7 +59,7 @@ fn compaction_takes_the_history_and_leaves_the_data() {
 fn the_users_own_server_keeps_its_history() {
     let spec: Spec = format!("etcd://{}", rig().authority()).parse().unwrap();
     let open = host::open(testkit::rig::info("etcd"), &spec, &std::env::temp_dir()).unwrap();
-    assert_eq!(open.store().capabilities().compaction, Support::Absent);
+    assert_eq!(Capabilities::given(open.store()).compaction, Support::Absent);
     let asked: Spec = format!("{spec},durability=os").parse().unwrap();
     let error = host::open(testkit::rig::info("etcd"), &asked, &std::env::temp_dir()).unwrap_err().to_string();
     assert!(error.contains("durability=os is for a private server"), "{error}");

@@ -250,16 +250,16 @@ fn a_hash_table_that_grew_is_told_with_the_time_it_was_seen_to() {
     let server = Rig::start("memcached-unix,hashpower=13");
     let store = server.store();
     let mut client = server.client(1, 1);
-    store.look(std::time::Duration::from_secs(5));
+    store.witness().unwrap().look(std::time::Duration::from_secs(5));
     assert_eq!(client.put("k", "v"), OwnedReply::Done);
-    store.look(std::time::Duration::from_secs(5));
-    assert!(store.happened().is_empty());
+    store.witness().unwrap().look(std::time::Duration::from_secs(5));
+    assert!(store.witness().unwrap().happened().is_empty());
     let begin = Instant::now();
     // It grows beyond one and a half items a bucket, up to a second later.
     (0..20_000).for_each(|key| assert_eq!(client.put(format!("key {key}"), "v"), OwnedReply::Done));
     let happened = soon("the table has grown", || {
-        store.look(Duration::from_secs(5));
-        Some(store.happened()).filter(|happened| !happened.is_empty())
+        store.witness().unwrap().look(Duration::from_secs(5));
+        Some(store.witness().unwrap().happened()).filter(|happened| !happened.is_empty())
     });
     assert_eq!(happened[0].cause, "rehash");
     assert!(happened[0].start.is_some_and(|start| start + happened[0].duration > begin && start < Instant::now()));

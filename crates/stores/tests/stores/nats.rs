@@ -106,7 +106,7 @@ fn the_users_own_server_takes_its_bucket_from_the_url_and_no_password_is_shown()
     assert_eq!(client.put("k", "mine"), OwnedReply::Done);
     assert_eq!(rig.client(1, 1).get("k"), OwnedReply::Missing, "another bucket");
     assert_eq!(client.get("k"), value("mine"));
-    assert_eq!(mine.store().made(), ["bucket mine"]);
+    assert_eq!(mine.store().belongings().names(), ["bucket mine"]);
     let port = rig.port();
     for (url, words) in [
         (format!("nats://kvtrial:wrong@127.0.0.1:{port}"), "Authorization Violation"),

@@ -232,10 +232,10 @@ fn a_program_that_is_not_there_is_named_in_the_refusal() {
 fn what_the_server_was_busy_with_is_told_by_its_own_monitor() {
     let server = Rig::start("redis");
     let store = server.store();
-    assert!(store.happened().is_empty());
+    assert!(store.witness().unwrap().happened().is_empty());
     // Counting keeps the server busy for a tenth of a second or so: nobody else is answered meanwhile.
     assert_eq!(say(&server, "EVAL \"for i = 1, 20000000 do end return 1\" 0\r\n"), ":1\r\n");
-    let happened = store.happened();
+    let happened = store.witness().unwrap().happened();
     let long = happened.iter().max_by_key(|happening| happening.duration).unwrap();
     assert!(long.cause == "command" && long.duration.as_millis() >= 10, "{happened:?}");
 }

@@ -110,7 +110,7 @@ fn a_server_that_looks_at_signatures_takes_ours_and_none_of_a_wrong_secret() {
         assert_eq!(client.call(Operation::Delete { key }), OwnedReply::Done);
         assert_eq!(client.get(key), OwnedReply::Missing);
     }
-    assert_eq!(store.store().made(), ["bucket of-mine"]);
+    assert_eq!(store.store().belongings().names(), ["bucket of-mine"]);
     let facts = format!("{:?}", store.store().facts().unwrap());
     assert!(facts.contains("a server of S3's protocol") && !facts.contains("tu/li+p"), "{facts}");
     for login in ["name:rose@", "nobody:tu%2Fli+p@", ""] {

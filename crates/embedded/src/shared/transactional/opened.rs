@@ -4,9 +4,10 @@ use super::{Engine, Handle, Shared, held, swept};
 use crate::shared::embedded::Fault;
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Duration;
 use store::immediate::Immediate;
-use store::{Capabilities, Facts, Holding, Session, SessionPlan, Store, StoreError, Sweep, Swept, Threading};
+use store::{
+    Capabilities, Facts, Holding, Maintenance, Session, SessionPlan, Store, StoreError, Sweep, Swept, Threading,
+};
 
 /// A store over an engine.
 pub struct Opened<E> {
@@ -55,12 +56,8 @@ impl<E: Engine> Store for Opened<E> {
         self.shared.engine.resent()
     }
 
-    fn compact(&self, _: Duration) -> Result<(), StoreError> {
-        self.shared.engine.compact().map_err(|Fault(words)| StoreError::Session(words))
-    }
-
-    fn checkpoint(&self, _: Duration) -> Result<(), StoreError> {
-        self.shared.engine.checkpoint().map_err(|Fault(words)| StoreError::Session(words))
+    fn maintenance(&self) -> Maintenance<'_> {
+        self.shared.engine.maintenance()
     }
 
     fn flush(&self) -> Result<(), StoreError> {
