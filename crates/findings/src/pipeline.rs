@@ -5,18 +5,20 @@ mod sentences;
 
 use crate::block::{Block, FigureTable};
 use crate::finding::{Arrangement, Finding, FindingPart};
-use crate::view::View;
+use crate::view::{Grouped, View};
 use sentences::{PipelineFigures, QueueFigures, figures, sentences, share};
 use words::units;
 
 pub(crate) fn find(view: &View<'_>) -> Option<Finding> {
-    let sentences = match view.parts.as_slice() {
-        [one] => sentences(one.cells()),
-        _ => Vec::new(),
+    let named = |it: &Grouped<'_>, sentence: String| match it.label() {
+        "" => sentence,
+        label => format!("{label}: {sentence}"),
     };
+    let said = |it: &&Grouped<'_>| sentences(it.cells()).into_iter().map(|one| named(it, one)).collect::<Vec<_>>();
+    let sentences = view.parts.iter().flat_map(said);
     let charts = chart::charts(view.parts.iter().map(|it| &it.part));
     let table = table(view).map(Block::Table);
-    let sentences = sentences.into_iter().map(Block::plain);
+    let sentences = sentences.map(Block::plain);
     Some(Finding {
         id: "pipeline",
         title: "Parsers, queues, summarizers",

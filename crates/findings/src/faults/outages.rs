@@ -195,6 +195,7 @@ fn sums(cell: &Cell, faults: usize) -> String {
     parts.push(match (most, least < most) {
         (0.0, _) => "no operation failed".into(),
         (_, true) => format!("{} to {} operations failed per trial", whole(least), whole(most)),
+        (1.0, _) => "1 operation failed in each trial".into(),
         _ => format!("{} operations failed in each trial", whole(most)),
     });
     // Clients that all wait for one node leave the others unasked, so parts that are not dark say nothing of how much was answered.
@@ -234,7 +235,10 @@ fn line(fault: &FaultFigures) -> String {
     if let Some(failed) = fault.failed_operations {
         parts.push(match failed.high {
             0.0 => "no operation failed".into(),
-            _ => format!("{} operations failed", spread(&failed, whole)),
+            _ => match spread(&failed, whole).as_str() {
+                "1" => "1 operation failed".into(),
+                several => format!("{several} operations failed"),
+            },
         });
     }
     if let (Some(before), Some(after)) = (fault.p99_before_ns, fault.p99_after_ns) {
