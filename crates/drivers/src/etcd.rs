@@ -48,6 +48,7 @@ const MAX_KEY_BYTES: usize = 32 << 10;
 const MAX_VALUE_BYTES: usize = (3 << 19) - (64 << 10);
 
 const CAPABILITIES: Capabilities = Capabilities {
+    databases: store::Databases::Absent,
     native: OperationSet::BASIC.and(&[
         OperationKind::GetVersioned,
         OperationKind::CompareAndSet,

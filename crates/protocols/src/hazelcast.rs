@@ -67,6 +67,7 @@ pub static STORES: &[StoreInfo] = &[StoreInfo {
 }];
 
 const CAPABILITIES: Capabilities = Capabilities {
+    databases: store::Databases::Absent,
     native: OperationSet::BASIC,
     counter: None,
     max_value_bytes: MAX_VALUE_BYTES,
@@ -129,7 +130,6 @@ fn settings(port: u16, members: &[String], backups: &str) -> String {
 
 fn connect(spec: &Spec, nodes: &[Endpoint]) -> Result<Box<dyn Store>, StoreError> {
     let [first, ..] = nodes else { return Err(StoreError::Session("no member to connect to".into())) };
-    let first = first.without_database()?;
     jvm::no_options_elsewhere(spec)?;
     // Each answers only when it has joined the others.
     for node in nodes {

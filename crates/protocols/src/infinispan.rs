@@ -72,6 +72,7 @@ pub static STORES: &[StoreInfo] = &[StoreInfo {
 }];
 
 const CAPABILITIES: Capabilities = Capabilities {
+    databases: store::Databases::Absent,
     native: OperationSet::BASIC.and(&[
         OperationKind::Append,
         OperationKind::Increment,
@@ -189,7 +190,6 @@ fn connect(spec: &Spec, nodes: &[Endpoint]) -> Result<Box<dyn Store>, StoreError
     if nodes.is_empty() {
         return Err(StoreError::Session("no server to connect to".into()));
     }
-    nodes[0].without_database()?;
     jvm::no_options_elsewhere(spec)?;
     let mut version = String::new();
     for node in nodes {

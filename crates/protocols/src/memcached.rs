@@ -110,6 +110,7 @@ const NATIVE: OperationSet = OperationSet::BASIC.and(&[
 const ITEM_BYTES: usize = 1 << 20;
 
 const CAPABILITIES: Capabilities = Capabilities {
+    databases: store::Databases::Absent,
     native: NATIVE,
     min_key_bytes: 1,
     max_key_bytes: meta::KEY_BYTES,
@@ -231,7 +232,7 @@ fn unsupported(spec: &Spec, problem: String) -> StoreError {
 }
 
 fn connect(spec: &Spec, nodes: &[Endpoint]) -> Result<Box<dyn Store>, StoreError> {
-    let endpoint = store::only(nodes)?.without_database()?;
+    let endpoint = store::only(nodes)?;
     let private = spec.options.keys().find(|option| !["protocol", CONNECTIONS.name].contains(&option.as_str()));
     if let (Target::Server(_), Some(option)) = (&spec.target, private) {
         return Err(unsupported(

@@ -232,7 +232,7 @@ const SETUP: [&str; 10] = [
 ];
 
 fn connect(spec: &Spec, nodes: &[Endpoint]) -> Result<Box<dyn Store>, StoreError> {
-    let endpoint = store::only(nodes)?.without_database()?;
+    let endpoint = store::only(nodes)?;
     if let (Target::Server(_), Some(option)) = (&spec.target, spec.options.keys().next()) {
         return Err(StoreError::Unsupported {
             store: spec.name.clone(),

@@ -71,6 +71,7 @@ pub static STORES: &[StoreInfo] = &[
 
 /// The capabilities of one server without batches: the keys of one command must all be in one hash slot.
 const CAPABILITIES: Capabilities = Capabilities {
+    databases: store::Databases::OnlyFirst,
     native: OperationSet::BASIC.and(&[
         OperationKind::GetVersioned,
         OperationKind::Append,
@@ -264,9 +265,6 @@ fn connect(spec: &Spec, endpoints: &[Endpoint]) -> Result<Box<dyn Store>, StoreE
             store: spec.name.clone(),
             problem: format!("{option}= is for a private cluster; leave it out for yours"),
         });
-    }
-    if let Some(name) = endpoints.iter().find_map(|endpoint| endpoint.database.as_ref()).filter(|name| *name != "0") {
-        return Err(StoreError::Session(format!("a cluster has only database 0; leave '/{name}' out of the address")));
     }
     let table = census::whole_table(endpoints, Instant::now() + TAKEOVER)?;
     let mut nodes = endpoints.to_vec();

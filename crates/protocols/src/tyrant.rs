@@ -64,6 +64,7 @@ pub static STORES: &[StoreInfo] = &[
 ];
 
 const CAPABILITIES: Capabilities = Capabilities {
+    databases: store::Databases::Absent,
     native: OperationSet::BASIC.and(&[
         OperationKind::Append,
         OperationKind::Increment,
@@ -131,7 +132,7 @@ fn number(spec: &Spec, option: &str, default: &str) -> Result<String, StoreError
 }
 
 fn connect(spec: &Spec, nodes: &[Endpoint]) -> Result<Box<dyn Store>, StoreError> {
-    let endpoint = store::only(nodes)?.without_database()?;
+    let endpoint = store::only(nodes)?;
     let private = spec.options.keys().find(|option| *option != CONNECTIONS.name);
     if let (Target::Server(_), Some(option)) = (&spec.target, private) {
         return Err(StoreError::Unsupported {

@@ -98,6 +98,35 @@ pub struct Capabilities {
     /// The way in which the store itself keeps and combines sets of ids ([`KeepSets`](crate::KeepSets)); `None`: it has
     /// no sets.
     pub sets: Option<SetWay>,
+    /// The databases an address may name.
+    pub databases: Databases,
+}
+
+/// The databases that the address of a store may name behind its `/`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Databases {
+    /// Any; whether it is there only the server knows.
+    Named,
+    /// The first, `0`, as the only one.
+    OnlyFirst,
+    /// None.
+    Absent,
+}
+
+impl Databases {
+    /// Checks the database that an address names.
+    ///
+    /// # Errors
+    /// Says why there is none, and what to leave out.
+    pub fn check(self, name: &str) -> Result<(), String> {
+        match self {
+            Databases::OnlyFirst if name != "0" => {
+                Err(format!("a cluster has only database 0; leave '/{name}' out of the address"))
+            }
+            Databases::Absent => Err(format!("it has no databases; leave '/{name}' out of the address")),
+            Databases::Named | Databases::OnlyFirst => Ok(()),
+        }
+    }
 }
 
 impl Capabilities {
@@ -117,6 +146,7 @@ impl Capabilities {
         checkpoint: Support::Absent,
         reduction: Support::Absent,
         sets: None,
+        databases: Databases::Named,
     };
 
     /// Returns the capabilities of an open store, where each ability is there by its object alone.

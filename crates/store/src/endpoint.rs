@@ -63,17 +63,6 @@ impl Endpoint {
         self.tcp().is_some() && self.password.is_none()
     }
 
-    /// Returns this endpoint, for a store that has no databases.
-    ///
-    /// # Errors
-    /// The endpoint names a database.
-    pub fn without_database(&self) -> Result<&Endpoint, StoreError> {
-        match &self.database {
-            Some(name) => Err(StoreError::Session(format!("it has no databases; leave '/{name}' out of the address"))),
-            None => Ok(self),
-        }
-    }
-
     /// Returns the host and port of a TCP endpoint.
     pub fn tcp(&self) -> Option<(&str, u16)> {
         match &self.address {

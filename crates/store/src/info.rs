@@ -6,7 +6,7 @@ use crate::{
 };
 use std::collections::BTreeMap;
 use std::path::Path;
-use study::{BudgetLayer, Class, Durability, Spec, Target, Transport};
+use study::{Authority, BudgetLayer, Class, Durability, Spec, Target, Transport};
 
 /// The cargo feature an adapter needs for its driver. The macro `driver!` of the crate `stores` makes it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -201,12 +201,15 @@ impl StoreInfo {
         self.options.iter().any(|option| option.name == name)
     }
 
-    /// Checks that the store has every option of the spec, with the given value. `layers` are the options that any store takes beside its own.
+    /// Checks that the store has every option of the spec, with the given value, and the database that its address names. `layers` are the options that any store takes beside its own.
     ///
     /// # Errors
     /// Names the option and the possible values.
     pub fn check_options(&self, spec: &Spec, layers: &[&str]) -> Result<(), StoreError> {
         self.durability(spec)?;
+        if let Target::Server(Authority { database: Some(name), .. }) = &spec.target {
+            (self.declares)(spec).databases.check(name).map_err(|problem| self.unsupported(problem))?;
+        }
         for (name, value) in &spec.options {
             let Some(option) = self.options.iter().find(|option| option.name == name) else {
                 return Err(self.unsupported(self.no_option(name, value, layers)));

@@ -132,7 +132,7 @@ pub use ability::{
     Belongings, Checkpoint, Cluster, Compact, Happening, KeepSets, Maintenance, OwnTables, Reduce, Witness, needed,
 };
 pub use bundle::{Bundle, BundleFile, MadeOf};
-pub use capability::{Capabilities, Counter, Deletes, Keeps, LevelKnown, Overflow};
+pub use capability::{Capabilities, Counter, Databases, Deletes, Keeps, LevelKnown, Overflow};
 pub use client::BlockingClient;
 pub use connections::{CONNECTIONS, Connections, Wiring};
 pub use deployment::{CaughtUp, Deployment, Forming, FormingStep, Joining, Leaders, Members, Node, Ready, only};

@@ -49,7 +49,7 @@ fn the_form_that_was_probably_meant_is_named() {
         ("run ycsb -s ram --vary records=100-400", "--vary records=100..400"),
         ("run ycsb -s redis --fault rollin", "Did you mean rolling?"),
         ("run ycsb -s redis,maxmemory=", "option 'maxmemory' has no value"),
-        ("run ycsb -s memcached://127.0.0.1:1/3", "it has no databases; leave '/3' out of the address"),
+        ("run ycsb -s memcached://127.0.0.1:1/3", "memcached: it has no databases; leave '/3' out of the address"),
         ("run ycsb -s infinispan://127.0.0.1:1/3", "it has no databases; leave '/3' out of the address"),
         ("run ycsb -s redis-cluster://127.0.0.1:1/3", "a cluster has only database 0; leave '/3' out of the address"),
         (

@@ -76,7 +76,6 @@ struct Version {
 /// option forbids it.
 pub(super) fn connect(spec: &Spec, nodes: &[Endpoint]) -> Result<Box<dyn Store>, StoreError> {
     let [endpoint, ..] = nodes else { return Err(StoreError::Session("no address of etcd was given".into())) };
-    let endpoint = endpoint.without_database()?;
     if let (Target::Server(_), Some(option)) = (&spec.target, spec.options.keys().next()) {
         return Err(StoreError::Unsupported {
             store: spec.name.clone(),

@@ -38,6 +38,7 @@ pub(crate) struct Speaker {
 impl Speaker {
     /// The capabilities of the classic commands, with memcached's own limit of an item.
     pub(crate) const CAPABILITIES: Capabilities = Capabilities {
+        databases: store::Databases::Absent,
         native: OperationSet::BASIC.and(&[
             OperationKind::GetVersioned,
             OperationKind::Append,
