@@ -61,7 +61,7 @@ const CAPABILITIES: Capabilities = Capabilities {
     ..Capabilities::BASIC
 };
 
-const OPTIONS: &[OptionInfo] = &[OptionInfo::text("nodes", "members of a private one: 1, 3 or 5 [1]"), TLS, CA];
+const OPTIONS: &[OptionInfo] = &[OptionInfo::text("nodes", "members of a private one: 1, 3 or 5").usual("1"), TLS, CA];
 
 /// The stores of this adapter.
 pub static STORES: &[StoreInfo] = &[StoreInfo {

@@ -109,7 +109,9 @@ const OPTIONS: &[OptionInfo] = &[
         SET_WAYS,
         "how it keeps sets of ids (job sets): a table per set, an array per set by the extension intarray, or a row per id",
     ),
-    OptionInfo::text("shared_buffers", "memory for pages, e.g. 512MB [128MB]").tuned(&["128MB", "32MB", "512MB"]),
+    OptionInfo::text("shared_buffers", "memory for pages, e.g. 512MB")
+        .usual("128MB")
+        .tuned(&["128MB", "32MB", "512MB"]),
     OptionInfo::one_of("wal_compression", &["off", "on"], "whether page images in the log are compressed")
         .tuned(&["off", "on"]),
     OptionInfo::one_of("jit", &["on", "off"], "whether costly queries are compiled").tuned(&["on", "off"]),

@@ -42,13 +42,15 @@ pub static STORES: &[StoreInfo] = &[StoreInfo {
     options: &[
         LIB,
         OptionInfo::one_of("method", &["btree", "hash"], "how values are laid out"),
-        OptionInfo::text("cache_size", "memory for pages [64MiB]")
+        OptionInfo::text("cache_size", "memory for pages")
+            .usual("64MiB")
             .tuned(&["64MiB", "16MiB", "256MiB"])
             .shown("cache_size", ShownAs::Bytes),
-        OptionInfo::text("page_size", "bytes of a page, a power of two [4096]")
+        OptionInfo::text("page_size", "bytes of a page, a power of two")
+            .usual("4096")
             .tuned(&["4096", "1024", "16384", "65536"]),
-        OptionInfo::text("record", "mean bytes of key and value, for the fill factor of a hash [40]"),
-        OptionInfo::text("ffactor", "fill factor of a hash [(page_size - 32) / (record + 8)]"),
+        OptionInfo::text("record", "mean bytes of key and value, for the fill factor of a hash").usual("40"),
+        OptionInfo::text("ffactor", "fill factor of a hash").otherwise("(page_size - 32) / (record + 8)"),
     ],
     install: "apt-get install libdb5.3",
     licence: "Sleepycat",

@@ -45,8 +45,9 @@ pub static STORES: &[StoreInfo] = &[StoreInfo {
             &["off", "auto", "flushed"],
             "auto: each update is one, with a log beside the file (OAUTOTRAN); flushed: both are flushed (OAUTOSYNC) [off; auto at os]",
         ),
-        OptionInfo::text("bnum", "buckets of a new file [1048576]").tuned(&["1048576", "65536", "4194304"]),
-        OptionInfo::text("msiz", "bytes of the file that are mapped [64MiB]")
+        OptionInfo::text("bnum", "buckets of a new file").usual("1048576").tuned(&["1048576", "65536", "4194304"]),
+        OptionInfo::text("msiz", "bytes of the file that are mapped")
+            .usual("64MiB")
             .tuned(&["64MiB", "8MiB", "512MiB"])
             .shown("msiz", ShownAs::Bytes),
     ],

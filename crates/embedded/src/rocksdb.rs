@@ -31,10 +31,12 @@ pub static STORES: &[StoreInfo] = &[StoreInfo {
     durabilities: &[Durability::Os, Durability::Commit, Durability::None],
     options: &[
         LIB,
-        OptionInfo::text("write_buffer_size", "writes kept in memory before a table is written [64MiB]")
+        OptionInfo::text("write_buffer_size", "writes kept in memory before a table is written")
+            .usual("64MiB")
             .tuned(&["64MiB", "16MiB", "256MiB"])
             .shown("write_buffer_size", ShownAs::Bytes),
-        OptionInfo::text("block_cache", "memory for blocks [8MiB]")
+        OptionInfo::text("block_cache", "memory for blocks")
+            .usual("8MiB")
             .tuned(&["8MiB", "64MiB"])
             .shown("block_cache", ShownAs::Bytes),
         OptionInfo::one_of("compression", &["snappy", "none", "lz4", "zstd"], "compression of tables")

@@ -41,13 +41,16 @@ pub static STORES: &[StoreInfo] = &[StoreInfo {
             "bytes of a page of a new file",
         )
         .tuned(&["4096", "1024", "8192", "16384", "32768"]),
-        OptionInfo::text("cache_size", "memory for pages, of each client, e.g. 64MiB [2000KiB]")
+        OptionInfo::text("cache_size", "memory for pages, of each client, e.g. 64MiB")
+            .usual("2000KiB")
             .tuned(&["2000KiB", "16MiB", "128MiB"])
             .shown("cache_size", ShownAs::Bytes),
-        OptionInfo::text("mmap", "how much of the file is read through memory, e.g. 1GiB [0]")
+        OptionInfo::text("mmap", "how much of the file is read through memory, e.g. 1GiB")
+            .usual("0")
             .tuned(&["0", "1GiB"])
             .shown("mmap_size", ShownAs::Bytes),
-        OptionInfo::text("wal_autocheckpoint", "pages of the log that are folded into the file [1000]")
+        OptionInfo::text("wal_autocheckpoint", "pages of the log that are folded into the file")
+            .usual("1000")
             .tuned(&["1000", "10000", "100"]),
     ],
     install: BUILT_IN,

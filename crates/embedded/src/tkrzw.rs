@@ -36,7 +36,7 @@ pub static STORES: &[StoreInfo] = &[StoreInfo {
     kind: "hash",
     summary: "hash table in a mapped file, after Tokyo and Kyoto Cabinet",
     durabilities: &[Durability::Os, Durability::Commit, Durability::None],
-    options: &[LIB, OptionInfo::text("num_buckets", "buckets of a new file [1048583]")],
+    options: &[LIB, OptionInfo::text("num_buckets", "buckets of a new file").usual("1048583")],
     install: "apt-get install libtkrzw1",
     licence: "Apache-2.0",
     declares: |_| CAPABILITIES,

@@ -41,7 +41,7 @@ pub static STORES: &[StoreInfo] = &[StoreInfo {
     kind: "hash",
     summary: "hash table in a mapped file, of 2009",
     durabilities: &[Durability::Os, Durability::Commit, Durability::None],
-    options: &[LIB, OptionInfo::text("bnum", "buckets of a new file [1000000]")],
+    options: &[LIB, OptionInfo::text("bnum", "buckets of a new file").usual("1000000")],
     install: "apt-get install libtokyocabinet9",
     licence: "LGPL-2.1-or-later",
     declares,

@@ -33,7 +33,7 @@ use study::Durability;
 pub const LAYER: Layer = Layer {
     options: &[
         OptionInfo::text("cache", "a write-behind cache of this size in memory (64MiB)"),
-        OptionInfo::text("flush", "longest time the cache holds a write back [1s]"),
+        OptionInfo::text("flush", "longest time the cache holds a write back").usual("1s"),
     ],
     asked_by: &["cache"],
     check: |_, option, value| match option {

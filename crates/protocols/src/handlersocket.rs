@@ -77,8 +77,8 @@ pub static STORES: &[StoreInfo] = &[StoreInfo {
     summary: "InnoDB through MariaDB's HandlerSocket plugin, over TCP",
     durabilities: DURABILITIES,
     options: &[
-        OptionInfo::text("threads", "threads of the plugin that write [1]"),
-        OptionInfo::text("innodb_buffer_pool_size", "memory for pages, bytes [134217728]"),
+        OptionInfo::text("threads", "threads of the plugin that write").usual("1"),
+        OptionInfo::text("innodb_buffer_pool_size", "memory for pages, bytes").usual("134217728"),
     ],
     install: INSTALL,
     licence: "GPL-2.0",

@@ -52,14 +52,17 @@ const OPTIONS: &[OptionInfo] = &[
         &["meta", "text"],
         "text: the classic commands, also of other servers by URL, such as memcachedb and Flare",
     ),
-    OptionInfo::text("memory", "MiB for data; a full server drops what was used least recently [1024]"),
-    OptionInfo::text("item", "largest item with key and overhead, e.g. 8m, up to 1024m [1m]"),
-    OptionInfo::text("growth_factor", "ratio of the sizes of items kept together, above 1 to 16 [1.25]")
+    OptionInfo::text("memory", "MiB for data; a full server drops what was used least recently").usual("1024"),
+    OptionInfo::text("item", "largest item with key and overhead, e.g. 8m, up to 1024m").usual("1m"),
+    OptionInfo::text("growth_factor", "ratio of the sizes of items kept together, above 1 to 16")
+        .usual("1.25")
         .tuned(&["1.25", "1.05", "2.00"]),
-    OptionInfo::text("hashpower", "the hash table begins with 2 to this power buckets, 12 to 32 [16]")
+    OptionInfo::text("hashpower", "the hash table begins with 2 to this power buckets, 12 to 32")
+        .usual("16")
         .tuned(&["16", "20", "22"])
         .shown("hashpower_init", ShownAs::Same),
-    OptionInfo::text("threads", "worker threads of the server [4]")
+    OptionInfo::text("threads", "worker threads of the server")
+        .usual("4")
         .tuned(&["4", "1", "2", "8"])
         .shown("num_threads", ShownAs::Same),
     CONNECTIONS,

@@ -42,8 +42,8 @@ const ITEM: &str = "8m";
 const MAX_VALUE_BYTES: usize = (8 << 20) - (1 << 10);
 
 const OPTIONS: &[OptionInfo] = &[
-    OptionInfo::text("program", "the mysqld to start [KVTRIAL_MYSQLD, or the one on PATH]"),
-    OptionInfo::text("innodb_buffer_pool_size", "memory for pages, bytes [134217728]"),
+    OptionInfo::text("program", "the mysqld to start").otherwise("KVTRIAL_MYSQLD, or the one on PATH"),
+    OptionInfo::text("innodb_buffer_pool_size", "memory for pages, bytes").usual("134217728"),
 ];
 
 const TCP: StoreInfo = StoreInfo {

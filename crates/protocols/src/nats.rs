@@ -48,10 +48,10 @@ const USER: &str = "kvtrial";
 const MAX_VALUE_BYTES: usize = 1 << 20;
 
 const OPTIONS: &[OptionInfo] = &[
-    OptionInfo::text("nodes", "servers of a private one: 1 or 3 [1]"),
-    OptionInfo::text("replicas", "copies of the bucket of a private one: 1 or 3 [as many as nodes]"),
+    OptionInfo::text("nodes", "servers of a private one: 1 or 3").usual("1"),
+    OptionInfo::text("replicas", "copies of the bucket of a private one: 1 or 3").otherwise("as many as nodes"),
     OptionInfo::one_of("reads", &["auto", "direct", "leader"], "who answers a get; auto: the only copy, or the leader"),
-    OptionInfo::text("program", "the server program, to compare versions [the one on PATH]"),
+    OptionInfo::text("program", "the server program, to compare versions").otherwise("the one on PATH"),
 ];
 
 const CAPABILITIES: Capabilities = Capabilities {

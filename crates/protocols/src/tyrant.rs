@@ -29,8 +29,8 @@ const DURABILITIES: &[Durability] = &[Durability::None];
 const BUCKETS: &str = "1000000";
 
 const OPTIONS: &[OptionInfo] = &[
-    OptionInfo::text("bnum", "buckets of the hash database [1000000]"),
-    OptionInfo::text("thnum", "threads of the server [8]"),
+    OptionInfo::text("bnum", "buckets of the hash database").usual("1000000"),
+    OptionInfo::text("thnum", "threads of the server").usual("8"),
     CONNECTIONS,
 ];
 

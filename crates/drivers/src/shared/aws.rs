@@ -14,7 +14,8 @@ pub(crate) use service::{Service, Signed, shown};
 
 /// The options of every store behind signed requests.
 pub(crate) const OPTIONS: [OptionInfo; 3] = [
-    OptionInfo::text("region", "region that requests are signed for [the one in the host's name, else us-east-1]"),
+    OptionInfo::text("region", "region that requests are signed for")
+        .otherwise("the one in the host's name, else us-east-1"),
     TLS,
     CA,
 ];

@@ -7,7 +7,7 @@ use store::{Availability, OptionInfo, StoreError, StoreInfo};
 use study::Spec;
 
 /// The option that names another library.
-pub const LIB: OptionInfo = OptionInfo::text("lib", "path of the shared library [the system's]");
+pub const LIB: OptionInfo = OptionInfo::text("lib", "path of the shared library").otherwise("the system's");
 
 /// The loaded libraries of one engine. They stay loaded to the end of the process: an engine may have threads of its own.
 pub struct Dylib<F: 'static> {
