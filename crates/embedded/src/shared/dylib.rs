@@ -48,7 +48,7 @@ impl<F: Sync> Dylib<F> {
 
     /// Returns the library that a spec asks for.
     pub fn of(&self, info: &StoreInfo, spec: &Spec) -> Result<&'static F, StoreError> {
-        let Some(path) = spec.options.get(LIB.name) else {
+        let Some(path) = LIB.asked(spec) else {
             return self.get(None).map_err(|problem| match problem {
                 Problem::Alone(words) => StoreError::open(info.name, words),
                 Problem::NotLoaded(_) => StoreError::NotFound {
