@@ -30,7 +30,7 @@ use std::time::Duration;
 use store::tls::{CA, TLS};
 use store::{
     Availability, Capabilities, CaughtUp, CommandLine, Deployment, Endpoint, Joining, Leaders, Node, Opener,
-    OperationKind, OperationSet, OptionInfo, Parsed, Place, Ready, ServerPlan, StoreError, StoreInfo, Support,
+    OperationKind, OperationSet, OptionInfo, Place, Ready, ServerPlan, StoreError, StoreInfo, Support, Worded,
     programs,
 };
 use study::{Class, Durability, Spec, Target, Transport};
@@ -62,8 +62,8 @@ const CAPABILITIES: Capabilities = Capabilities {
     ..Capabilities::BASIC
 };
 
-const MEMBERS: Parsed<usize> =
-    OptionInfo::text("nodes", "members of a private one: 1, 3 or 5").usual("1").parsed(odd, "1, 3 or 5");
+const MEMBERS: Worded<usize> =
+    OptionInfo::text("nodes", "members of a private one: 1, 3 or 5").usual("1").worded(odd, "1, 3 or 5");
 const OPTIONS: &[OptionInfo] = &[MEMBERS.info, TLS, CA];
 
 /// The stores of this adapter.

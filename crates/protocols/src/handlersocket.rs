@@ -29,8 +29,8 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use store::wire::{self, Talk};
 use store::{
     Availability, Capabilities, CommandLine, Counter, Deployment, Endpoint, Facts, Holding, LevelKnown, Opener,
-    OperationKind, OperationSet, OptionInfo, Overflow, Parsed, Place, ServerPlan, Session, SessionPlan, Store,
-    StoreError, StoreInfo, Sweep, Swept, Threading, programs,
+    OperationKind, OperationSet, OptionInfo, Overflow, Place, ServerPlan, Session, SessionPlan, Store, StoreError,
+    StoreInfo, Sweep, Swept, Threading, Worded, programs,
 };
 use study::{Class, Durability, Spec, Target, Transport};
 
@@ -66,9 +66,9 @@ const CAPABILITIES: Capabilities = Capabilities {
     ..Capabilities::BASIC
 };
 
-const THREADS: Parsed<u8> = OptionInfo::text("threads", "threads of the plugin that write")
+const THREADS: Worded<u8> = OptionInfo::text("threads", "threads of the plugin that write")
     .usual("1")
-    .parsed(|text| text.parse().ok().filter(|threads| *threads > 0), "1 to 255");
+    .worded(|text| text.parse().ok().filter(|threads| *threads > 0), "1 to 255");
 const BUFFER_POOL: OptionInfo =
     OptionInfo::text("innodb_buffer_pool_size", "memory for pages, bytes").usual("134217728");
 

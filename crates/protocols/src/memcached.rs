@@ -30,8 +30,8 @@ use store::tls::{CA, TLS};
 use store::wire::{self, Talk, ascii};
 use store::{
     Availability, CONNECTIONS, Capabilities, CommandLine, Connections, Counter, Deployment, Endpoint, Facts, Failure,
-    Happening, Holding, Number, Opener, OperationKind, OperationSet, OptionInfo, Overflow, Parsed, Place, ServerPlan,
-    Session, SessionPlan, ShownAs, Store, StoreError, StoreInfo, Threading, Witness, programs,
+    Happening, Holding, Number, Opener, OperationKind, OperationSet, OptionInfo, Overflow, Place, ServerPlan, Session,
+    SessionPlan, ShownAs, Store, StoreError, StoreInfo, Threading, Witness, Worded, programs,
 };
 use study::{Class, Durability, Spec, Target, Transport};
 
@@ -54,14 +54,14 @@ const PROTOCOL: OptionInfo = OptionInfo::one_of(
 const MEMORY: Number = OptionInfo::text("memory", "MiB for data; a full server drops what was used least recently")
     .usual("1024")
     .within(1..=1 << 20);
-const ITEM: Parsed<u64> = OptionInfo::text("item", "largest item with key and overhead, e.g. 8m, up to 1024m")
+const ITEM: Worded<u64> = OptionInfo::text("item", "largest item with key and overhead, e.g. 8m, up to 1024m")
     .usual("1m")
-    .parsed(item_bytes, "1k to 1024m");
-const GROWTH_FACTOR: Parsed<String> =
+    .worded(item_bytes, "1k to 1024m");
+const GROWTH_FACTOR: Worded<String> =
     OptionInfo::text("growth_factor", "ratio of the sizes of items kept together, above 1 to 16")
         .usual("1.25")
         .tuned(&["1.25", "1.05", "2.00"])
-        .parsed(growth_factor, "a number above 1 and up to 16");
+        .worded(growth_factor, "a number above 1 and up to 16");
 const HASHPOWER: Number = OptionInfo::text("hashpower", "the hash table begins with 2 to this power buckets, 12 to 32")
     .usual("16")
     .tuned(&["16", "20", "22"])

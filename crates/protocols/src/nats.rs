@@ -30,7 +30,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 use store::{
     Availability, Capabilities, CaughtUp, CommandLine, Deployment, Endpoint, Leaders, Node, Opener, OperationKind,
-    OperationSet, OptionInfo, Parsed, Place, Ready, ServerPlan, StoreError, StoreInfo, programs,
+    OperationSet, OptionInfo, Place, Ready, ServerPlan, StoreError, StoreInfo, Worded, programs,
 };
 use study::{Class, Durability, Spec, Transport};
 
@@ -47,11 +47,11 @@ const USER: &str = "kvtrial";
 /// The largest value of a private server: the usual `max_payload`, to which room for the condition of a compare-and-set is added.
 const MAX_VALUE_BYTES: usize = 1 << 20;
 
-const NODES: Parsed<u32> =
-    OptionInfo::text("nodes", "servers of a private one: 1 or 3").usual("1").parsed(one_or_three, "1 or 3");
-const REPLICAS: Parsed<u32> = OptionInfo::text("replicas", "copies of the bucket of a private one: 1 or 3")
+const NODES: Worded<u32> =
+    OptionInfo::text("nodes", "servers of a private one: 1 or 3").usual("1").worded(one_or_three, "1 or 3");
+const REPLICAS: Worded<u32> = OptionInfo::text("replicas", "copies of the bucket of a private one: 1 or 3")
     .otherwise("as many as nodes")
-    .parsed(one_or_three, "1 or 3");
+    .worded(one_or_three, "1 or 3");
 const READS: OptionInfo =
     OptionInfo::one_of("reads", &["auto", "direct", "leader"], "who answers a get; auto: the only copy, or the leader");
 const SERVER_PROGRAM: OptionInfo =

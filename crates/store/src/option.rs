@@ -1,7 +1,7 @@
 //! The options of stores: the options a spec may carry, and those that a search may change.
 //!
 //! The declaration of an option is also its reader, so that name, default and possible values stand once: an [`OptionInfo`] reads text,
-//! and becomes a [`Choice`], a [`Number`] or a [`Parsed`], which read what the text means.
+//! and becomes a [`Choice`], a [`Number`] or a [`Worded`], which read what the text means.
 //!
 //! ```
 //! # use kvtrial_store as store;
@@ -21,11 +21,11 @@ use study::Spec;
 
 mod choice;
 mod number;
-mod parsed;
+mod worded;
 
 pub use choice::Choice;
 pub use number::Number;
-pub use parsed::Parsed;
+pub use worded::Worded;
 
 /// An option a spec may carry, e.g. `layout=hstore`.
 #[derive(Clone, Copy, Debug)]

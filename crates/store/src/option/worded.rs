@@ -6,7 +6,7 @@ use study::Spec;
 
 /// An option that is a text of a form of its own, read as what the text says.
 #[derive(Clone, Copy, Debug)]
-pub struct Parsed<T> {
+pub struct Worded<T> {
     /// The option as stores list it.
     pub info: OptionInfo,
     parse: fn(&str) -> Option<T>,
@@ -15,12 +15,12 @@ pub struct Parsed<T> {
 
 impl OptionInfo {
     /// Returns the same option, read by a function that returns `None` for an impossible text. The words name the possible ones.
-    pub const fn parsed<T>(self, parse: fn(&str) -> Option<T>, possible: &'static str) -> Parsed<T> {
-        Parsed { info: self, parse, possible }
+    pub const fn worded<T>(self, parse: fn(&str) -> Option<T>, possible: &'static str) -> Worded<T> {
+        Worded { info: self, parse, possible }
     }
 }
 
-impl<T> Parsed<T> {
+impl<T> Worded<T> {
     /// Returns what a spec states, or the default.
     ///
     /// # Errors
