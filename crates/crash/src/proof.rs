@@ -54,6 +54,12 @@ pub fn find(name: &str) -> Option<&'static StoreInfo> {
     (name == NAME).then_some(&PROOF)
 }
 
+const FAULT: OptionInfo = OptionInfo::one_of(
+    "fault",
+    &["none", "acknowledges-first", "in-memory", "tears", "resurrects", "forgets", "no-checksum"],
+    "what it does wrong",
+);
+
 static PROOF: StoreInfo = StoreInfo {
     name: NAME,
     family: NAME,
@@ -63,11 +69,7 @@ static PROOF: StoreInfo = StoreInfo {
     kind: "log",
     summary: "a log file that keeps, or breaks, its promise in a known way",
     durabilities: &[Durability::Os],
-    options: &[OptionInfo::one_of(
-        "fault",
-        &["none", "acknowledges-first", "in-memory", "tears", "resurrects", "forgets", "no-checksum"],
-        "what it does wrong",
-    )],
+    options: &[FAULT],
     install: BUILT_IN,
     licence: "MIT OR Apache-2.0",
     declares: |_| CAPABILITIES,
@@ -82,7 +84,7 @@ const CAPABILITIES: Capabilities = Capabilities {
 };
 
 fn open(spec: &Spec, directory: &Path) -> Result<Box<dyn Store>, StoreError> {
-    let fault = ProofFault::of(spec.options.get("fault").map_or("none", String::as_str));
+    let fault = ProofFault::of(FAULT.read(spec));
     let path = directory.join("log");
     let log = Log::open(&path, fault).map_err(|source| StoreError::Io { path, source })?;
     Ok(Box::new(ProofStore { log: Arc::new(Mutex::new(log)) }))

@@ -41,8 +41,8 @@ use std::path::Path;
 use std::time::Duration;
 use store::tls::{CA, TLS};
 use store::{
-    Bundle, CONNECTIONS, Capabilities, Deployment, Endpoint, Joining, MadeOf, Members, Node, Opener, OperationKind,
-    OperationSet, OptionInfo, Place, Ready, ServerPlan, StoreError, StoreInfo,
+    Bundle, CONNECTIONS, Capabilities, Choice, Deployment, Endpoint, Joining, MadeOf, Members, Node, Opener,
+    OperationKind, OperationSet, OptionInfo, Place, Ready, ServerPlan, StoreError, StoreInfo,
 };
 use study::{Address, Class, Durability, Spec, Transport};
 
@@ -59,8 +59,7 @@ pub(crate) static BUNDLE: Bundle = Bundle {
     made_of: MadeOf::Maven(include_str!("../bundles/cassandra.txt")),
 };
 
-/// MiB of heap, and what the process takes beside it.
-const HEAP_MIB: u64 = 512;
+/// MiB that the process takes beside its heap.
 const BESIDE_HEAP_MIB: u64 = 400;
 
 /// The longest key, by the server's own limit: a partition key has a length of 16 bits.
@@ -69,6 +68,10 @@ const MAX_KEY_BYTES: usize = (64 << 10) - 1;
 /// kvtrial's own limit of a value. The server's limits are a frame and half a segment of its log, 16 MiB each, and the requests that its heap can
 /// hold.
 const MAX_VALUE_BYTES: usize = 4 << 20;
+
+const REPLICATION: Choice<u32> =
+    OptionInfo::one_of("replication", &["3", "2", "1"], "nodes that hold a pair, as far as there are that many")
+        .means(&[3, 2, 1]);
 
 const CONSISTENCY: OptionInfo = OptionInfo::one_of(
     "consistency",
@@ -82,16 +85,7 @@ const TURNS: OptionInfo = OptionInfo::one_of(
     "on: kvtrial's own transactions on a key wait for each other, so that the fate of none is left unknown",
 );
 
-const OPTIONS: &[OptionInfo] = &[
-    NODES,
-    OptionInfo::one_of("replication", &["3", "2", "1"], "nodes that hold a pair, as far as there are that many"),
-    CONSISTENCY,
-    TURNS,
-    CONNECTIONS,
-    HEAP,
-    TLS,
-    CA,
-];
+const OPTIONS: &[OptionInfo] = &[NODES.info, REPLICATION.info, CONSISTENCY, TURNS, CONNECTIONS, HEAP.info, TLS, CA];
 
 /// The stores of this adapter.
 pub static STORES: &[StoreInfo] = &[StoreInfo {
@@ -125,13 +119,12 @@ fn level(spec: &Spec) -> Durability {
 
 /// Returns how many nodes hold a pair.
 fn replication(spec: &Spec) -> u32 {
-    let asked = spec.options.get("replication").and_then(|text| text.parse().ok()).unwrap_or(3);
-    asked.min(jvm::nodes(spec))
+    REPLICATION.read(spec).min(NODES.read(spec))
 }
 
 fn plan(spec: &Spec, place: &mut Place) -> Result<Deployment, StoreError> {
-    let count = jvm::nodes(spec);
-    let jvm = Jvm::of(spec, &BUNDLE, INSTALL, count, JvmMemory::of(spec, HEAP_MIB, BESIDE_HEAP_MIB)?)?;
+    let count = NODES.read(spec);
+    let jvm = Jvm::of(spec, &BUNDLE, INSTALL, count, JvmMemory::of(spec, BESIDE_HEAP_MIB)?)?;
     let ports = [place.port()?, place.port()?];
     let seeds: Vec<String> = (1..=count).map(|number| format!("{}:{}", address(number), ports[1])).collect();
     let node = |number: u32| {
@@ -148,7 +141,7 @@ fn plan(spec: &Spec, place: &mut Place) -> Result<Deployment, StoreError> {
 
 /// Plans one more node. The node takes its share of the pairs from the others before it listens.
 fn join(spec: &Spec, place: &mut Place, members: &Members) -> Result<Deployment, StoreError> {
-    let jvm = Jvm::of(spec, &BUNDLE, INSTALL, 1, JvmMemory::of(spec, HEAP_MIB, BESIDE_HEAP_MIB)?)?;
+    let jvm = Jvm::of(spec, &BUNDLE, INSTALL, 1, JvmMemory::of(spec, BESIDE_HEAP_MIB)?)?;
     let hosts: Vec<(&str, u16)> = members.endpoints.iter().filter_map(Endpoint::tcp).collect();
     let [(first, clients), ..] = hosts[..] else {
         return Err(StoreError::Session("no node of Cassandra runs that another could join".into()));
@@ -162,7 +155,7 @@ fn join(spec: &Spec, place: &mut Place, members: &Members) -> Result<Deployment,
         others.ok_or_else(|| StoreError::open(first, "its configuration names no port for the others"))?;
     let number = members.name.trim_start_matches(|letter: char| !letter.is_ascii_digit()).parse();
     let own = Own {
-        address: address(number.unwrap_or(jvm::nodes(spec) + 1)),
+        address: address(number.unwrap_or(NODES.read(spec) + 1)),
         ports: [clients, others],
         seeds: hosts.iter().map(|(host, _)| format!("{host}:{others}")).collect::<Vec<_>>().join(","),
         begins: Begins::WithItsShare,

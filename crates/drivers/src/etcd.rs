@@ -30,7 +30,8 @@ use std::time::Duration;
 use store::tls::{CA, TLS};
 use store::{
     Availability, Capabilities, CaughtUp, CommandLine, Deployment, Endpoint, Joining, Leaders, Node, Opener,
-    OperationKind, OperationSet, OptionInfo, Place, Ready, ServerPlan, StoreError, StoreInfo, Support, programs,
+    OperationKind, OperationSet, OptionInfo, Place, Ready, ServerPlan, StoreError, StoreInfo, Support, Worded,
+    programs,
 };
 use study::{Class, Durability, Spec, Target, Transport};
 
@@ -62,7 +63,9 @@ const CAPABILITIES: Capabilities = Capabilities {
     ..Capabilities::BASIC
 };
 
-const OPTIONS: &[OptionInfo] = &[OptionInfo::text("nodes", "members of a private one: 1, 3 or 5 [1]"), TLS, CA];
+const MEMBERS: Worded<usize> =
+    OptionInfo::text("nodes", "members of a private one: 1, 3 or 5").usual("1").worded(odd, "1, 3 or 5");
+const OPTIONS: &[OptionInfo] = &[MEMBERS.info, TLS, CA];
 
 /// The stores of this adapter.
 pub static STORES: &[StoreInfo] = &[StoreInfo {
@@ -112,7 +115,7 @@ fn found(spec: &Spec) -> Result<PathBuf, StoreError> {
 
 fn plan(spec: &Spec, place: &mut Place) -> Result<Deployment, StoreError> {
     let program = found(spec)?;
-    let members = members(spec)?;
+    let members = MEMBERS.read(spec)?;
     if members == 1 {
         // It has no peers: where they would speak to it is a socket in its own directory, which nobody else can pass through to.
         let peers = "unix://peer:1";
@@ -137,16 +140,13 @@ fn plan(spec: &Spec, place: &mut Place) -> Result<Deployment, StoreError> {
     Ok(deployment.with_copies(u32::MAX))
 }
 
-/// Returns how many members a private store has.
-fn members(spec: &Spec) -> Result<usize, StoreError> {
-    match spec.options.get("nodes").map(String::as_str) {
-        None | Some("1") => Ok(1),
-        Some("3") => Ok(3),
-        Some("5") => Ok(5),
-        Some(other) => Err(StoreError::Unsupported {
-            store: spec.name.clone(),
-            problem: format!("nodes={other} is not possible; use 1, 3 or 5"),
-        }),
+/// Reads a number of members that can have a majority.
+fn odd(text: &str) -> Option<usize> {
+    match text {
+        "1" => Some(1),
+        "3" => Some(3),
+        "5" => Some(5),
+        _ => None,
     }
 }
 

@@ -45,8 +45,7 @@ pub(crate) static BUNDLE: Bundle = Bundle {
     made_of: MadeOf::Maven(include_str!("../bundles/hbase.txt")),
 };
 
-/// The MiB of heap of a process, and of memory beside the heap.
-const HEAP_MIB: u64 = 512;
+/// The MiB of memory of a process beside its heap.
 const BESIDE_HEAP_MIB: u64 = 150;
 
 /// The number of processes: its server and its gateway.
@@ -85,7 +84,7 @@ pub static STORES: &[StoreInfo] = &[StoreInfo {
     kind: "columns",
     summary: "Apache HBase by its REST gateway",
     durabilities: DURABILITIES,
-    options: &[HEAP, TLS, CA],
+    options: &[HEAP.info, TLS, CA],
     install: INSTALL,
     licence: BUNDLE.licence,
     declares: |_| CAPABILITIES,
@@ -97,7 +96,7 @@ pub static STORES: &[StoreInfo] = &[StoreInfo {
 const OPENED: &[&str] = &["java.lang", "java.lang.reflect", "java.nio", "jdk.internal.ref", "sun.nio.ch"];
 
 fn plan(spec: &Spec, place: &mut Place) -> Result<Deployment, StoreError> {
-    let jvm = Jvm::of(spec, &BUNDLE, INSTALL, PROCESSES, JvmMemory::of(spec, HEAP_MIB, BESIDE_HEAP_MIB)?)?;
+    let jvm = Jvm::of(spec, &BUNDLE, INSTALL, PROCESSES, JvmMemory::of(spec, BESIDE_HEAP_MIB)?)?;
     let [quorum, master, regions, gateway] = [place.port()?, place.port()?, place.port()?, place.port()?];
     let settings = settings(&place.directory, quorum, master, regions, gateway);
     let mut server = |name: &str, class: &str, port: u16| {

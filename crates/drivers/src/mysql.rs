@@ -60,7 +60,7 @@ const TCP: StoreInfo = StoreInfo {
     summary: "MariaDB or MySQL (InnoDB) over TCP",
     durabilities: DURABILITIES,
     options: &[
-        OptionInfo::text("innodb_buffer_pool_size", "memory for pages, bytes [134217728]").tuned(&[
+        OptionInfo::text("innodb_buffer_pool_size", "memory for pages, bytes").usual("134217728").tuned(&[
             "134217728",
             "33554432",
             "536870912",
@@ -71,7 +71,9 @@ const TCP: StoreInfo = StoreInfo {
             "how files are written (not at durability=none)",
         )
         .tuned(&["O_DIRECT", "fsync"]),
-        OptionInfo::text("innodb_log_file_size", "bytes of the log [100663296]").tuned(&["100663296", "536870912"]),
+        OptionInfo::text("innodb_log_file_size", "bytes of the log")
+            .usual("100663296")
+            .tuned(&["100663296", "536870912"]),
         TLS,
         CA,
     ],

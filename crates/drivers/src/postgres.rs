@@ -22,12 +22,14 @@ mod sets;
 mod setup;
 
 use ground::{built, driver};
+use layout::LAYOUT;
 use std::path::PathBuf;
 use std::time::Duration;
 use store::tls::{CA, TLS};
 use store::{
-    Availability, Capabilities, CommandLine, Counter, Deployment, Endpoint, Opener, OperationKind, OperationSet,
-    OptionInfo, Overflow, Place, ServerPlan, SetPrecision, SetWay, StoreError, StoreInfo, Support, programs,
+    Availability, Capabilities, Choice, CommandLine, Counter, Deployment, Endpoint, Opener, OperationKind,
+    OperationSet, OptionInfo, Overflow, Place, ServerPlan, SetPrecision, SetWay, StoreError, StoreInfo, Support,
+    programs,
 };
 use study::{Class, Durability, Spec, Transport};
 
@@ -92,24 +94,26 @@ pub static STORES: &[StoreInfo] = &[
     },
 ];
 
-/// The option that is kvtrial's, not the server's.
-const WAY: &str = "way";
+const SQL: SetWay = SetWay { name: "sql", precision: SetPrecision::Exact };
+const INTARRAY: SetWay = SetWay { name: "intarray", precision: SetPrecision::Exact };
 
-/// The values of the option, the default first.
-const SET_WAYS: &[&str] = &["sql", "intarray", "elements"];
+/// The option that chooses the way to keep sets; `elements` is none of the server's.
+const WAY: Choice<Option<SetWay>> = OptionInfo::one_of(
+    "way",
+    &[SQL.name, INTARRAY.name, "elements"],
+    "how it keeps sets of ids (job sets): a table per set, an array per set by the extension intarray, or a row per id",
+)
+.means(&[Some(SQL), Some(INTARRAY), None]);
+
+/// The options that are kvtrial's, not the server's.
+const OURS: [&str; 2] = [LAYOUT.info.name, WAY.info.name];
 
 const OPTIONS: &[OptionInfo] = &[
-    OptionInfo::one_of(
-        "layout",
-        layout::NAMES,
-        "how values lie: bytes in a column, text in an hstore, or text in a jsonb document",
-    ),
-    OptionInfo::one_of(
-        WAY,
-        SET_WAYS,
-        "how it keeps sets of ids (job sets): a table per set, an array per set by the extension intarray, or a row per id",
-    ),
-    OptionInfo::text("shared_buffers", "memory for pages, e.g. 512MB [128MB]").tuned(&["128MB", "32MB", "512MB"]),
+    LAYOUT.info,
+    WAY.info,
+    OptionInfo::text("shared_buffers", "memory for pages, e.g. 512MB")
+        .usual("128MB")
+        .tuned(&["128MB", "32MB", "512MB"]),
     OptionInfo::one_of("wal_compression", &["off", "on"], "whether page images in the log are compressed")
         .tuned(&["off", "on"]),
     OptionInfo::one_of("jit", &["on", "off"], "whether costly queries are compiled").tuned(&["on", "off"]),
@@ -118,14 +122,7 @@ const OPTIONS: &[OptionInfo] = &[
 ];
 
 fn declares(spec: &Spec) -> Capabilities {
-    Capabilities { sets: set_way(spec), ..layout::Layout::of(spec).capabilities() }
-}
-
-/// Returns the way to keep sets of ids that a spec asks for.
-fn set_way(spec: &Spec) -> Option<SetWay> {
-    let asked = spec.options.get(WAY).map_or(SET_WAYS[0], String::as_str);
-    let own = SET_WAYS.iter().copied().find(|way| *way == asked && *way != "elements");
-    own.map(|name| SetWay { name, precision: SetPrecision::Exact })
+    Capabilities { sets: WAY.read(spec), ..LAYOUT.read(spec).capabilities() }
 }
 
 fn program(name: &str) -> Option<PathBuf> {
@@ -176,7 +173,7 @@ fn plan(spec: &Spec, place: &mut Place, transport: Transport) -> Result<Deployme
     run = setting(run, &format!("port={port}"));
     // Not in /dev/shm, where a server that is killed leaves it: in its own directory, which is removed.
     run = setting(run, "dynamic_shared_memory_type=mmap");
-    for (name, value) in spec.options.iter().filter(|(name, _)| !["layout", WAY].contains(&name.as_str())) {
+    for (name, value) in spec.options.iter().filter(|(name, _)| !OURS.contains(&name.as_str())) {
         run = setting(run, &format!("{name}={value}"));
     }
     let endpoint = match transport {

@@ -25,6 +25,7 @@ mod setup;
 use crate::shared::aws;
 use ground::{built, driver};
 use private::Server;
+use store::tls::{CA, TLS};
 use store::{
     Availability, Bundle, Capabilities, Deletes, Deployment, MadeOf, Opener, OperationKind, OperationSet, OptionInfo,
     Place, ServerPlan, StoreError, StoreInfo,
@@ -59,7 +60,7 @@ const MAX_PRIVATE_KEY_BYTES: usize = 120;
 /// kvtrial's own limit of a value: an object may have 5 GiB.
 const MAX_VALUE_BYTES: usize = 64 << 20;
 
-const OPTIONS: [OptionInfo; 4] = [aws::OPTIONS[0], aws::OPTIONS[1], aws::OPTIONS[2], private::SERVER];
+const OPTIONS: [OptionInfo; 4] = [aws::REGION, TLS, CA, private::SERVER.info];
 
 /// The stores of this adapter.
 pub static STORES: &[StoreInfo] = &[StoreInfo {
@@ -83,7 +84,7 @@ fn capabilities(spec: &Spec) -> Capabilities {
     let conditions: &[OperationKind] = &[OperationKind::GetVersioned, OperationKind::CompareAndSet];
     let (native, max_key_bytes) = match spec.target {
         Target::Server(_) => (OperationSet::BASIC.and(conditions), MAX_KEY_BYTES),
-        Target::Private | Target::Path(_) => match Server::of(spec) {
+        Target::Private | Target::Path(_) => match private::SERVER.read(spec) {
             Server::Versitygw => (OperationSet::BASIC.and(conditions), MAX_PRIVATE_KEY_BYTES),
             Server::S3sFs => (OperationSet::BASIC, MAX_PRIVATE_KEY_BYTES),
         },
@@ -109,8 +110,8 @@ fn probe() -> Availability {
 
 fn plan(spec: &Spec, place: &mut Place) -> Result<Deployment, StoreError> {
     let unsupported = |problem: String| Err(StoreError::Unsupported { store: spec.name.clone(), problem });
-    let server = Server::of(spec);
-    if let Some(option) = spec.options.keys().find(|option| *option != private::SERVER.name) {
+    let server = private::SERVER.read(spec);
+    if let Some(option) = spec.options.keys().find(|option| *option != private::SERVER.info.name) {
         return unsupported(format!("{option}= is for yours; a private one is {}, on loopback", server.name()));
     }
     if let Some(level) = spec.durability.filter(|level| *level != Durability::Os) {

@@ -50,7 +50,7 @@ mod trouble;
 use ground::jvm::HEAP;
 use ground::{built, driver};
 use metadata::Copies;
-use store::{Capabilities, Deletes, Opener, OperationKind, OperationSet, OptionInfo, StoreError, StoreInfo};
+use store::{Capabilities, Deletes, Number, Opener, OperationKind, OperationSet, OptionInfo, StoreError, StoreInfo};
 use study::{Class, Durability, Spec, Transport};
 
 const INSTALL: &str = "build Voldemort 1.3.0 from its source (no package has it) and put bin/voldemort-server.sh on PATH, or \
@@ -64,14 +64,25 @@ const STORE: &str = "kvtrial";
 /// kvtrial's own limit of a value: there is none but the heap, where a value lies several times while it is written.
 const MAX_VALUE_BYTES: usize = 4 << 20;
 
-const OPTIONS: &[OptionInfo] = &[
-    OptionInfo::text("nodes", "servers that are one store, 1 to 8 [1]"),
-    OptionInfo::text("replication", "nodes that hold a key, 1 to nodes [3, as far as there are that many]"),
-    OptionInfo::text("required-reads", "nodes that answer before a read counts, 1 to replication [a majority]"),
-    OptionInfo::text("required-writes", "nodes that have a write before it counts, 1 to replication [a majority]"),
-    HEAP,
-    OptionInfo::text("program", "Voldemort's bin/voldemort-server.sh [the one on PATH]"),
-];
+/// The most nodes of a private store.
+const MOST_NODES: u64 = 8;
+
+const NODES: Number = OptionInfo::text("nodes", "servers that are one store, 1 to 8").usual("1").within(1..=MOST_NODES);
+const REPLICATION: Number = OptionInfo::text("replication", "nodes that hold a key, 1 to nodes")
+    .otherwise("3, as far as there are that many")
+    .within(1..=MOST_NODES);
+const REQUIRED_READS: Number =
+    OptionInfo::text("required-reads", "nodes that answer before a read counts, 1 to replication")
+        .otherwise("a majority")
+        .within(1..=MOST_NODES);
+const REQUIRED_WRITES: Number =
+    OptionInfo::text("required-writes", "nodes that have a write before it counts, 1 to replication")
+        .otherwise("a majority")
+        .within(1..=MOST_NODES);
+const SERVER_PROGRAM: OptionInfo =
+    OptionInfo::text("program", "Voldemort's bin/voldemort-server.sh").otherwise("the one on PATH");
+const OPTIONS: &[OptionInfo] =
+    &[NODES.info, REPLICATION.info, REQUIRED_READS.info, REQUIRED_WRITES.info, HEAP.info, SERVER_PROGRAM];
 
 /// The stores of this adapter.
 pub static STORES: &[StoreInfo] = &[StoreInfo {
@@ -107,28 +118,16 @@ fn level(spec: &Spec) -> Durability {
     spec.durability.unwrap_or(DURABILITIES[0])
 }
 
-/// Returns the number that an option states, from 1 to `most`.
-fn number(spec: &Spec, option: &str, usual: usize, most: usize) -> Result<usize, StoreError> {
-    let Some(text) = spec.options.get(option) else { return Ok(usual) };
-    text.parse().ok().filter(|number| (1..=most).contains(number)).ok_or_else(|| StoreError::Unsupported {
-        store: spec.name.clone(),
-        problem: format!("{option}={text} is not possible; use a number from 1 to {most}"),
-    })
-}
-
-fn nodes(spec: &Spec) -> Result<usize, StoreError> {
-    number(spec, "nodes", 1, 8)
-}
-
 /// Returns how a private store is copied.
 fn copies(spec: &Spec) -> Result<Copies, StoreError> {
-    let nodes = nodes(spec)?;
-    let replication = number(spec, "replication", nodes.min(3), nodes)?;
+    let up_to = |option: Number, most: usize| option.up_to(most as u64).asked(spec);
+    let nodes = NODES.read(spec)?;
+    let replication = up_to(REPLICATION, nodes)?.unwrap_or(nodes.min(3));
     let majority = replication / 2 + 1;
     Ok(Copies {
         replication,
-        required_reads: number(spec, "required-reads", majority, replication)?,
-        required_writes: number(spec, "required-writes", majority, replication)?,
+        required_reads: up_to(REQUIRED_READS, replication)?.unwrap_or(majority),
+        required_writes: up_to(REQUIRED_WRITES, replication)?.unwrap_or(majority),
     })
 }
 

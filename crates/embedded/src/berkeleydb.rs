@@ -19,15 +19,31 @@ mod environment;
 mod library;
 
 use crate::shared::dylib::{Dylib, LIB};
-use crate::shared::embedded::{self, number_option, place, size_option};
+use crate::shared::embedded::{self, place};
 use crate::shared::transactional::Opened;
 use environment::{DatabaseSettings, Environment};
 use library::BerkeleyDb;
 use std::path::Path;
 use store::{
-    Capabilities, Opener, OperationKind, OperationSet, OptionInfo, ShownAs, Store, StoreError, StoreInfo, Support,
+    Capabilities, Number, Opener, OperationKind, OperationSet, OptionInfo, ShownAs, Store, StoreError, StoreInfo,
+    Support,
 };
 use study::{Class, Durability, Spec};
+
+const METHOD: OptionInfo = OptionInfo::one_of("method", &["btree", "hash"], "how values are laid out");
+const CACHE_SIZE: Number = OptionInfo::text("cache_size", "memory for pages")
+    .usual("64MiB")
+    .tuned(&["64MiB", "16MiB", "256MiB"])
+    .shown("cache_size", ShownAs::Bytes)
+    .size();
+const PAGE_SIZE: Number = OptionInfo::text("page_size", "bytes of a page, a power of two")
+    .usual("4096")
+    .tuned(&["4096", "1024", "16384", "65536"])
+    .size();
+const RECORD: Number =
+    OptionInfo::text("record", "mean bytes of key and value, for the fill factor of a hash").usual("40").count();
+const FILL_FACTOR: Number =
+    OptionInfo::text("ffactor", "fill factor of a hash").otherwise("(page_size - 32) / (record + 8)").count();
 
 /// The stores of this adapter.
 pub static STORES: &[StoreInfo] = &[StoreInfo {
@@ -39,17 +55,7 @@ pub static STORES: &[StoreInfo] = &[StoreInfo {
     kind: "B+tree",
     summary: "B+ tree or hash table with transactions",
     durabilities: &[Durability::Os, Durability::Commit, Durability::None],
-    options: &[
-        LIB,
-        OptionInfo::one_of("method", &["btree", "hash"], "how values are laid out"),
-        OptionInfo::text("cache_size", "memory for pages [64MiB]")
-            .tuned(&["64MiB", "16MiB", "256MiB"])
-            .shown("cache_size", ShownAs::Bytes),
-        OptionInfo::text("page_size", "bytes of a page, a power of two [4096]")
-            .tuned(&["4096", "1024", "16384", "65536"]),
-        OptionInfo::text("record", "mean bytes of key and value, for the fill factor of a hash [40]"),
-        OptionInfo::text("ffactor", "fill factor of a hash [(page_size - 32) / (record + 8)]"),
-    ],
+    options: &[LIB, METHOD, CACHE_SIZE.info, PAGE_SIZE.info, RECORD.info, FILL_FACTOR.info],
     install: "apt-get install libdb5.3",
     licence: "Sleepycat",
     declares,
@@ -60,7 +66,7 @@ pub static STORES: &[StoreInfo] = &[StoreInfo {
 static LIBRARY: Dylib<BerkeleyDb> = Dylib::new(&["libdb-5.3.so"], BerkeleyDb::load);
 
 fn is_hash(spec: &Spec) -> bool {
-    spec.options.get("method").is_some_and(|method| method == "hash")
+    METHOD.read(spec) == "hash"
 }
 
 /// Returns the capabilities that a spec asks for: a hash has no order of keys.
@@ -84,19 +90,19 @@ fn open(spec: &Spec, directory: &Path) -> Result<Box<dyn Store>, StoreError> {
     let info = &STORES[0];
     let durability = info.durability(spec)?;
     let unsupported = |problem| StoreError::Unsupported { store: info.name.into(), problem };
-    let page_bytes = size_option(spec, "page_size", 4096)?;
+    let page_bytes: u64 = PAGE_SIZE.read(spec)?;
     if !(512..=65_536).contains(&page_bytes) || !page_bytes.is_power_of_two() {
         return Err(unsupported(format!("page_size={page_bytes} is not possible; use a power of two, 512 to 65536")));
     }
-    let by_hand = number_option(spec, "ffactor")?;
-    let by_formula = fill_factor(page_bytes, number_option(spec, "record")?.unwrap_or(40));
-    if !is_hash(spec) && (by_hand.is_some() || spec.options.contains_key("record")) {
+    let by_hand: Option<u64> = FILL_FACTOR.asked(spec)?;
+    let by_formula = fill_factor(page_bytes, RECORD.read(spec)?);
+    if !is_hash(spec) && (by_hand.is_some() || RECORD.info.asked(spec).is_some()) {
         return Err(unsupported("ffactor= and record= are of a hash; add method=hash".into()));
     }
     let settings = DatabaseSettings {
         hash_fill_factor: is_hash(spec).then(|| u32::try_from(by_hand.unwrap_or(by_formula)).unwrap_or(u32::MAX)),
         page_bytes: page_bytes as u32,
-        cache_bytes: size_option(spec, "cache_size", 64 << 20)?,
+        cache_bytes: CACHE_SIZE.read(spec)?,
         durability,
     };
     let library = LIBRARY.of(info, spec)?;

@@ -17,16 +17,29 @@ mod library;
 
 use crate::shared::cabinet::{Cabinet, Opened, each};
 use crate::shared::dylib::{Dylib, LIB};
-use crate::shared::embedded::{Fault, number_option, place, size_option};
+use crate::shared::embedded::{Fault, place};
 use library::{Database, KyotoCabinet, Transactions};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::sync::{PoisonError, RwLock, RwLockReadGuard};
 use store::{
-    Capabilities, Counter, Facts, Opener, OperationKind, OperationSet, OptionInfo, Overflow, ShownAs, Store,
+    Capabilities, Counter, Facts, Number, Opener, OperationKind, OperationSet, OptionInfo, Overflow, ShownAs, Store,
     StoreError, StoreInfo, Swept,
 };
 use study::{Class, Durability, Spec};
+
+const TRANSACTIONS: OptionInfo = OptionInfo::one_of(
+    "transactions",
+    &["off", "auto", "flushed"],
+    "auto: each update is one, with a log beside the file (OAUTOTRAN); flushed: both are flushed (OAUTOSYNC) [off; auto at os]",
+);
+const BUCKETS: Number =
+    OptionInfo::text("bnum", "buckets of a new file").usual("1048576").tuned(&["1048576", "65536", "4194304"]).count();
+const MAPPED: Number = OptionInfo::text("msiz", "bytes of the file that are mapped")
+    .usual("64MiB")
+    .tuned(&["64MiB", "8MiB", "512MiB"])
+    .shown("msiz", ShownAs::Bytes)
+    .size();
 
 /// The stores of this adapter.
 pub static STORES: &[StoreInfo] = &[StoreInfo {
@@ -38,18 +51,7 @@ pub static STORES: &[StoreInfo] = &[StoreInfo {
     kind: "hash",
     summary: "hash table in a mapped file, after Tokyo Cabinet",
     durabilities: &[Durability::None, Durability::Os],
-    options: &[
-        LIB,
-        OptionInfo::one_of(
-            "transactions",
-            &["off", "auto", "flushed"],
-            "auto: each update is one, with a log beside the file (OAUTOTRAN); flushed: both are flushed (OAUTOSYNC) [off; auto at os]",
-        ),
-        OptionInfo::text("bnum", "buckets of a new file [1048576]").tuned(&["1048576", "65536", "4194304"]),
-        OptionInfo::text("msiz", "bytes of the file that are mapped [64MiB]")
-            .tuned(&["64MiB", "8MiB", "512MiB"])
-            .shown("msiz", ShownAs::Bytes),
-    ],
+    options: &[LIB, TRANSACTIONS, BUCKETS.info, MAPPED.info],
     install: "apt-get install libkyotocabinet16v5",
     licence: "GPL-3.0-or-later",
     declares,
@@ -68,7 +70,7 @@ const NATIVE: OperationSet = OperationSet::BASIC.and(&[
 ]);
 
 fn mode(spec: &Spec) -> Transactions {
-    match spec.options.iter().find(|(name, _)| name.as_str() == "transactions").map(|(_, value)| value.as_str()) {
+    match TRANSACTIONS.asked(spec) {
         Some("auto") => Transactions::On,
         Some("flushed") => Transactions::Flushed,
         None if spec.durability == Some(Durability::Os) => Transactions::On,
@@ -95,8 +97,8 @@ fn open(spec: &Spec, directory: &Path) -> Result<Box<dyn Store>, StoreError> {
             problem: "durability=os rests on its transactions; leave transactions=off out".into(),
         });
     }
-    let bnum = number_option(spec, "bnum")?.unwrap_or(1 << 20);
-    let parameters = format!("#bnum={bnum}#msiz={}", size_option(spec, "msiz", 64 << 20)?);
+    let (buckets, mapped_bytes): (u64, u64) = (BUCKETS.read(spec)?, MAPPED.read(spec)?);
+    let parameters = format!("#bnum={buckets}#msiz={mapped_bytes}");
     let library = LIBRARY.of(info, spec)?;
     let path = place(directory, "kch")?;
     if path.as_os_str().as_bytes().contains(&b'#') {

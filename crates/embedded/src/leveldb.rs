@@ -7,12 +7,25 @@
 //! uses LevelDB must do too. The settings are those asked for: the library cannot be asked what it has.
 
 use crate::shared::dylib::{Dylib, LIB};
-use crate::shared::embedded::{self, place, size_option};
+use crate::shared::embedded::{self, place};
 use crate::shared::log_structured::{Api, DatabaseSettings, Tree, config};
 use crate::shared::transactional::Opened;
 use std::path::Path;
-use store::{Capabilities, Facts, Opener, OptionInfo, ShownAs, Store, StoreError, StoreInfo, Support};
+use store::{Capabilities, Facts, Number, Opener, OptionInfo, ShownAs, Store, StoreError, StoreInfo, Support};
 use study::{Class, Durability, Spec};
+
+const WRITE_BUFFER: Number = OptionInfo::text("write_buffer_size", "writes kept in memory before a table is written")
+    .usual("4MiB")
+    .tuned(&["4MiB", "16MiB", "64MiB"])
+    .shown("write_buffer_size", ShownAs::Bytes)
+    .size();
+const BLOCK_CACHE: Number = OptionInfo::text("block_cache", "memory for blocks")
+    .usual("8MiB")
+    .tuned(&["8MiB", "64MiB"])
+    .shown("block_cache", ShownAs::Bytes)
+    .size();
+const COMPRESSION: OptionInfo =
+    OptionInfo::one_of("compression", &["snappy", "none"], "compression of tables").tuned(&["snappy", "none"]);
 
 /// The stores of this adapter.
 pub static STORES: &[StoreInfo] = &[StoreInfo {
@@ -24,16 +37,7 @@ pub static STORES: &[StoreInfo] = &[StoreInfo {
     kind: "LSM",
     summary: "log-structured merge tree",
     durabilities: &[Durability::Os, Durability::Commit],
-    options: &[
-        LIB,
-        OptionInfo::text("write_buffer_size", "writes kept in memory before a table is written [4MiB]")
-            .tuned(&["4MiB", "16MiB", "64MiB"])
-            .shown("write_buffer_size", ShownAs::Bytes),
-        OptionInfo::text("block_cache", "memory for blocks [8MiB]")
-            .tuned(&["8MiB", "64MiB"])
-            .shown("block_cache", ShownAs::Bytes),
-        OptionInfo::one_of("compression", &["snappy", "none"], "compression of tables").tuned(&["snappy", "none"]),
-    ],
+    options: &[LIB, WRITE_BUFFER.info, BLOCK_CACHE.info, COMPRESSION],
     install: "apt-get install libleveldb1d",
     licence: "BSD-3-Clause",
     declares: |_| CAPABILITIES,
@@ -49,9 +53,9 @@ fn open(spec: &Spec, directory: &Path) -> Result<Box<dyn Store>, StoreError> {
     let info = &STORES[0];
     let durability = info.durability(spec)?;
     let settings = DatabaseSettings {
-        write_buffer_bytes: Some(size_option(spec, "write_buffer_size", 4 << 20)?),
-        cache_bytes: Some(size_option(spec, "block_cache", 8 << 20)?),
-        compression: Some(i32::from(spec.options.get("compression").is_none_or(|name| name == "snappy"))),
+        write_buffer_bytes: Some(WRITE_BUFFER.read(spec)?),
+        cache_bytes: Some(BLOCK_CACHE.read(spec)?),
+        compression: Some(i32::from(COMPRESSION.read(spec) == "snappy")),
     };
     let library = LIBRARY.of(info, spec)?;
     let path = place(directory, "leveldb")?;

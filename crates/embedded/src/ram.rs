@@ -16,11 +16,23 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use store::immediate::{Immediate, SyncStore};
 use store::{
-    Availability, BUILT_IN, Capabilities, Counter, Expected, Facts, Holding, KeepSets, Opener, Operation,
+    Availability, BUILT_IN, Capabilities, Choice, Counter, Expected, Facts, Holding, KeepSets, Opener, Operation,
     OperationKind, OperationSet, OptionInfo, Overflow, Reply, RowBuffer, Session, SessionPlan, Store, StoreError,
     StoreInfo, Threading,
 };
 use study::{Class, Durability, Spec};
+
+const MAP: OptionInfo = OptionInfo::one_of(
+    "map",
+    &[SHARDED, LINES, "std", "hashbrown", "indexmap", "griddle", "btree"],
+    "sharded: many small hash tables, each with a lock; lines: kvtrial's own, a cache line per record; else one map of that library behind one lock",
+);
+
+/// The number of shards. Usually there are more of them than threads that run at once, so that two threads seldom want the same shard, and few
+/// enough to stay in the nearest cache.
+const SHARDS: Choice<usize> =
+    OptionInfo::one_of("shards", &["64", "4096"], "tables of map=sharded; more of them rehash less at once")
+        .means(&[64, 4096]);
 
 /// The stores of this adapter.
 pub static STORES: &[StoreInfo] = &[StoreInfo {
@@ -32,20 +44,7 @@ pub static STORES: &[StoreInfo] = &[StoreInfo {
     kind: "hash",
     summary: "a hash map in this process: the cost of the job without a store",
     durabilities: &[Durability::None],
-    options: &[
-        OptionInfo::one_of(
-            "map",
-            &["sharded", "lines", "std", "hashbrown", "indexmap", "griddle", "btree"],
-            "sharded: many small hash tables, each with a lock; lines: kvtrial's own, a cache line per record; else one map of that library behind one lock",
-        ),
-        OptionInfo::one_of("shards", &["64", "4096"], "tables of map=sharded; more of them rehash less at once"),
-        OptionInfo::one_of(
-            "way",
-            sets::NAMES,
-            "how it keeps sets of ids (job sets): each id a key, or a data structure of its own; it then is compared with other \
-             libraries, not as a baseline",
-        ),
-    ],
+    options: &[MAP, SHARDS.info, sets::OPTION],
     install: BUILT_IN,
     licence: "MIT OR Apache-2.0",
     declares,
@@ -69,20 +68,11 @@ const CAPABILITIES: Capabilities = Capabilities {
     ..Capabilities::BASIC
 };
 
-/// The number of shards: more than threads that run at once, so that two threads seldom want the same shard, and few enough to stay in the nearest
-/// cache.
-const SHARDS: usize = 64;
-
 const SHARDED: &str = "sharded";
 const LINES: &str = "lines";
 
-/// Returns the library of the map that a spec asks for.
-fn library(spec: &Spec) -> &str {
-    spec.options.iter().find(|(name, _)| name.as_str() == "map").map_or(SHARDED, |(_, value)| value)
-}
-
 fn declares(spec: &Spec) -> Capabilities {
-    match library(spec) {
+    match MAP.read(spec) {
         SHARDED => Capabilities { sets: sets::of(spec).map(KeepSets::way), ..CAPABILITIES },
         _ => maps::CAPABILITIES,
     }
@@ -90,14 +80,12 @@ fn declares(spec: &Spec) -> Capabilities {
 
 fn open(spec: &Spec) -> Result<Box<dyn Store>, StoreError> {
     let sets = sets::of(spec);
-    if sets.is_some() && (library(spec) != SHARDED || spec.options.contains_key("shards")) {
+    if sets.is_some() && (MAP.read(spec) != SHARDED || SHARDS.asked(spec).is_some()) {
         let problem = "way= keeps sets in a data structure of its own; leave map= and shards= out".into();
         return Err(StoreError::Unsupported { store: "ram".into(), problem });
     }
-    let shards = spec.options.iter().find(|(name, _)| name.as_str() == "shards").map(|(_, value)| value.as_str());
-    match (library(spec), shards) {
-        (SHARDED, Some("4096")) => Ok(Box::new(Ram::new(4096, None))),
-        (SHARDED, _) => Ok(Box::new(Ram::new(SHARDS, sets))),
+    match (MAP.read(spec), SHARDS.asked(spec)) {
+        (SHARDED, _) => Ok(Box::new(Ram::new(SHARDS.read(spec), sets))),
         (LINES, None) => Ok(lines::open()),
         (library, None) => maps::open(library),
         (library, Some(_)) => {

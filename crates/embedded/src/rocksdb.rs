@@ -12,12 +12,26 @@
 //! need two studies. Builds without gflags can be beside any other.
 
 use crate::shared::dylib::{Dylib, LIB};
-use crate::shared::embedded::{self, place, size_option};
+use crate::shared::embedded::{self, place};
 use crate::shared::log_structured::{Api, DatabaseSettings, Tree, config};
 use crate::shared::transactional::Opened;
 use std::path::Path;
-use store::{Capabilities, Facts, Opener, OptionInfo, ShownAs, Store, StoreError, StoreInfo, Support};
+use store::{Capabilities, Facts, Number, Opener, OptionInfo, ShownAs, Store, StoreError, StoreInfo, Support};
 use study::{Class, Durability, Spec};
+
+const WRITE_BUFFER: Number = OptionInfo::text("write_buffer_size", "writes kept in memory before a table is written")
+    .usual("64MiB")
+    .tuned(&["64MiB", "16MiB", "256MiB"])
+    .shown("write_buffer_size", ShownAs::Bytes)
+    .size();
+const BLOCK_CACHE: Number = OptionInfo::text("block_cache", "memory for blocks")
+    .usual("8MiB")
+    .tuned(&["8MiB", "64MiB"])
+    .shown("block_cache", ShownAs::Bytes)
+    .size();
+const COMPRESSION: OptionInfo =
+    OptionInfo::one_of("compression", &["snappy", "none", "lz4", "zstd"], "compression of tables")
+        .tuned(&["snappy", "none", "lz4", "zstd"]);
 
 /// The stores of this adapter.
 pub static STORES: &[StoreInfo] = &[StoreInfo {
@@ -29,17 +43,7 @@ pub static STORES: &[StoreInfo] = &[StoreInfo {
     kind: "LSM",
     summary: "log-structured merge tree, from LevelDB",
     durabilities: &[Durability::Os, Durability::Commit, Durability::None],
-    options: &[
-        LIB,
-        OptionInfo::text("write_buffer_size", "writes kept in memory before a table is written [64MiB]")
-            .tuned(&["64MiB", "16MiB", "256MiB"])
-            .shown("write_buffer_size", ShownAs::Bytes),
-        OptionInfo::text("block_cache", "memory for blocks [8MiB]")
-            .tuned(&["8MiB", "64MiB"])
-            .shown("block_cache", ShownAs::Bytes),
-        OptionInfo::one_of("compression", &["snappy", "none", "lz4", "zstd"], "compression of tables")
-            .tuned(&["snappy", "none", "lz4", "zstd"]),
-    ],
+    options: &[LIB, WRITE_BUFFER.info, BLOCK_CACHE.info, COMPRESSION],
     install: "apt-get install librocksdb7.8",
     licence: "GPL-2.0 OR Apache-2.0",
     declares: |_| CAPABILITIES,
@@ -63,10 +67,10 @@ const COMPRESSIONS: [(i32, &str, &str); 4] = [
 fn open(spec: &Spec, directory: &Path) -> Result<Box<dyn Store>, StoreError> {
     let info = &STORES[0];
     let durability = info.durability(spec)?;
-    let named = spec.options.get("compression").map_or("snappy", String::as_str);
+    let named = COMPRESSION.read(spec);
     let settings = DatabaseSettings {
-        write_buffer_bytes: Some(size_option(spec, "write_buffer_size", 64 << 20)?),
-        cache_bytes: Some(size_option(spec, "block_cache", 8 << 20)?),
+        write_buffer_bytes: Some(WRITE_BUFFER.read(spec)?),
+        cache_bytes: Some(BLOCK_CACHE.read(spec)?),
         compression: COMPRESSIONS.iter().find(|(_, name, _)| *name == named).map(|(number, ..)| *number),
     };
     let library = LIBRARY.of(info, spec)?;

@@ -16,8 +16,35 @@
 
 use crate::shared::embedded;
 use ground::{built, driver};
-use store::{BUILT_IN, Capabilities, Opener, OptionInfo, ShownAs, StoreInfo, Support};
+use store::{BUILT_IN, Capabilities, Number, Opener, OptionInfo, ShownAs, StoreInfo, Support};
 use study::{Class, Durability};
+
+const SYNCHRONOUS: OptionInfo = OptionInfo::one_of(
+    "synchronous",
+    &["off", "normal"],
+    "at durability=os: normal also keeps the file consistent over a crash of the system",
+);
+const PAGE_SIZE: Number = OptionInfo::one_of(
+    "page_size",
+    &["4096", "512", "1024", "2048", "8192", "16384", "32768", "65536"],
+    "bytes of a page of a new file",
+)
+.tuned(&["4096", "1024", "8192", "16384", "32768"])
+.whole();
+const CACHE_SIZE: Number = OptionInfo::text("cache_size", "memory for pages, of each client, e.g. 64MiB")
+    .usual("2000KiB")
+    .tuned(&["2000KiB", "16MiB", "128MiB"])
+    .shown("cache_size", ShownAs::Bytes)
+    .size();
+const MAPPED: Number = OptionInfo::text("mmap", "how much of the file is read through memory, e.g. 1GiB")
+    .usual("0")
+    .tuned(&["0", "1GiB"])
+    .shown("mmap_size", ShownAs::Bytes)
+    .size();
+const CHECKPOINT: Number = OptionInfo::text("wal_autocheckpoint", "pages of the log that are folded into the file")
+    .usual("1000")
+    .tuned(&["1000", "10000", "100"])
+    .whole();
 
 /// The stores of this adapter.
 pub static STORES: &[StoreInfo] = &[StoreInfo {
@@ -29,27 +56,7 @@ pub static STORES: &[StoreInfo] = &[StoreInfo {
     kind: "SQL",
     summary: "SQL in a file: B-tree with a write-ahead log",
     durabilities: &[Durability::Os, Durability::Commit],
-    options: &[
-        OptionInfo::one_of(
-            "synchronous",
-            &["off", "normal"],
-            "at durability=os: normal also keeps the file consistent over a crash of the system",
-        ),
-        OptionInfo::one_of(
-            "page_size",
-            &["4096", "512", "1024", "2048", "8192", "16384", "32768", "65536"],
-            "bytes of a page of a new file",
-        )
-        .tuned(&["4096", "1024", "8192", "16384", "32768"]),
-        OptionInfo::text("cache_size", "memory for pages, of each client, e.g. 64MiB [2000KiB]")
-            .tuned(&["2000KiB", "16MiB", "128MiB"])
-            .shown("cache_size", ShownAs::Bytes),
-        OptionInfo::text("mmap", "how much of the file is read through memory, e.g. 1GiB [0]")
-            .tuned(&["0", "1GiB"])
-            .shown("mmap_size", ShownAs::Bytes),
-        OptionInfo::text("wal_autocheckpoint", "pages of the log that are folded into the file [1000]")
-            .tuned(&["1000", "10000", "100"]),
-    ],
+    options: &[SYNCHRONOUS, PAGE_SIZE.info, CACHE_SIZE.info, MAPPED.info, CHECKPOINT.info],
     install: BUILT_IN,
     licence: "public domain",
     declares: |_| CAPABILITIES,

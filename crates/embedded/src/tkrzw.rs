@@ -15,16 +15,18 @@ mod library;
 
 use crate::shared::cabinet::{Cabinet, Opened, each};
 use crate::shared::dylib::{Dylib, LIB};
-use crate::shared::embedded::{Fault, number_option, place};
+use crate::shared::embedded::{Fault, place};
 use library::{Database, Tkrzw};
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 use store::{
-    Capabilities, Compact, Counter, Facts, Maintenance, Opener, OperationKind, OperationSet, OptionInfo, Overflow,
-    Store, StoreError, StoreInfo, Support, Swept,
+    Capabilities, Compact, Counter, Facts, Maintenance, Number, Opener, OperationKind, OperationSet, OptionInfo,
+    Overflow, Store, StoreError, StoreInfo, Support, Swept,
 };
 use study::{Class, Durability, Spec};
+
+const BUCKETS: Number = OptionInfo::text("num_buckets", "buckets of a new file").usual("1048583").count();
 
 /// The stores of this adapter.
 pub static STORES: &[StoreInfo] = &[StoreInfo {
@@ -36,7 +38,7 @@ pub static STORES: &[StoreInfo] = &[StoreInfo {
     kind: "hash",
     summary: "hash table in a mapped file, after Tokyo and Kyoto Cabinet",
     durabilities: &[Durability::Os, Durability::Commit, Durability::None],
-    options: &[LIB, OptionInfo::text("num_buckets", "buckets of a new file [1048583]")],
+    options: &[LIB, BUCKETS.info],
     install: "apt-get install libtkrzw1",
     licence: "Apache-2.0",
     declares: |_| CAPABILITIES,
@@ -65,7 +67,7 @@ fn open(spec: &Spec, directory: &Path) -> Result<Box<dyn Store>, StoreError> {
     let durability = info.durability(spec)?;
     let mode = if durability == Durability::None { "UPDATE_IN_PLACE" } else { "UPDATE_APPENDING" };
     let mut parameters = format!("no_wait=true,update_mode={mode}");
-    if let Some(buckets) = number_option(spec, "num_buckets")? {
+    if let Some(buckets) = BUCKETS.asked::<u64>(spec)? {
         parameters += &format!(",num_buckets={buckets}");
     }
     let library = LIBRARY.of(info, spec)?;

@@ -17,19 +17,19 @@ mod library;
 
 use crate::shared::cabinet::{Cabinet, Opened, each};
 use crate::shared::dylib::{Dylib, LIB};
-use crate::shared::embedded::{Fault, number_option, place};
+use crate::shared::embedded::{Fault, place};
 use library::{Database, TokyoCabinet, Transactions};
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 use store::{
-    Capabilities, Compact, Counter, Facts, Maintenance, Opener, OperationKind, OperationSet, OptionInfo, Overflow,
-    Store, StoreError, StoreInfo, Support, Swept,
+    Capabilities, Compact, Counter, Facts, Maintenance, Number, Opener, OperationKind, OperationSet, OptionInfo,
+    Overflow, Store, StoreError, StoreInfo, Support, Swept,
 };
 use study::{Class, Durability, Spec};
 
 /// The buckets of a new file: half as many as the library advises for two million records.
-const BUCKETS: u64 = 1_000_000;
+const BUCKETS: Number = OptionInfo::text("bnum", "buckets of a new file").usual("1000000").count();
 
 /// The stores of this adapter.
 pub static STORES: &[StoreInfo] = &[StoreInfo {
@@ -41,7 +41,7 @@ pub static STORES: &[StoreInfo] = &[StoreInfo {
     kind: "hash",
     summary: "hash table in a mapped file, of 2009",
     durabilities: &[Durability::Os, Durability::Commit, Durability::None],
-    options: &[LIB, OptionInfo::text("bnum", "buckets of a new file [1000000]")],
+    options: &[LIB, BUCKETS.info],
     install: "apt-get install libtokyocabinet9",
     licence: "LGPL-2.1-or-later",
     declares,
@@ -83,7 +83,7 @@ fn open(spec: &Spec, directory: &Path) -> Result<Box<dyn Store>, StoreError> {
     let info = &STORES[0];
     let durability = info.durability(spec)?;
     let mode = mode(durability);
-    let buckets = number_option(spec, "bnum")?.unwrap_or(BUCKETS);
+    let buckets = BUCKETS.read(spec)?;
     let library = LIBRARY.of(info, spec)?;
     let path = place(directory, "tch")?;
     let database = Database::open(library, &path, buckets, mode)

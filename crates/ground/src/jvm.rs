@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
-use store::{Availability, Bundle, CommandLine, Endpoint, OptionInfo, Place, StoreError, programs};
+use store::{Availability, Bundle, Choice, CommandLine, Endpoint, Number, OptionInfo, Place, StoreError, programs};
 use study::{Spec, Target};
 
 /// The command that installs Java.
@@ -17,10 +17,11 @@ const OLDEST: u32 = 17;
 const RELEASES: &str = "/usr/lib/jvm";
 
 /// The option of a store that may be several servers.
-pub const NODES: OptionInfo = OptionInfo::one_of("nodes", &["1", "3"], "servers that are one store");
+pub const NODES: Choice<u32> = OptionInfo::one_of("nodes", &["1", "3"], "servers that are one store").means(&[1, 3]);
 
 /// The option that sets the heap.
-pub const HEAP: OptionInfo = OptionInfo::text("heap", "MiB of heap of each Java process, 64 to 65536 [512]");
+pub const HEAP: Number =
+    OptionInfo::text("heap", "MiB of heap of each Java process, 64 to 65536").usual("512").mib(64..=65_536);
 
 /// The memory that each Java process needs.
 #[derive(Clone, Copy)]
@@ -65,27 +66,13 @@ pub fn no_options_elsewhere(spec: &Spec) -> Result<(), StoreError> {
 }
 
 /// Returns the facts of a private store: its servers, the heap of each, and which of them is asked.
-pub fn facts(spec: &Spec, nodes: &[Endpoint], usual_mib: u64) -> Result<BTreeMap<String, String>, StoreError> {
+pub fn facts(spec: &Spec, nodes: &[Endpoint]) -> Result<BTreeMap<String, String>, StoreError> {
     let all = [
         ("nodes", nodes.len().to_string()),
-        ("heap", format!("{} MiB each", heap_mib(spec, usual_mib)?)),
+        ("heap", format!("{} MiB each", HEAP.read::<u64>(spec)?)),
         ("sessions", "clients are spread over the nodes".to_owned()),
     ];
     Ok(all.map(|(name, value)| (name.to_owned(), value)).into())
-}
-
-/// Returns how many servers a spec asks for.
-pub fn nodes(spec: &Spec) -> u32 {
-    spec.options.get("nodes").and_then(|text| text.parse().ok()).unwrap_or(1)
-}
-
-/// Returns the heap that a spec asks for.
-pub fn heap_mib(spec: &Spec, usual_mib: u64) -> Result<u64, StoreError> {
-    let Some(text) = spec.options.get("heap") else { return Ok(usual_mib) };
-    text.parse().ok().filter(|mib| (64..=65_536).contains(mib)).ok_or_else(|| StoreError::Unsupported {
-        store: spec.name.clone(),
-        problem: format!("heap={text} is not possible; use a number of MiB from 64 to 65536"),
-    })
 }
 
 /// Returns whether a program and a Java for it are here.
@@ -171,8 +158,8 @@ impl JvmMemory {
     ///
     /// # Errors
     /// The heap is no number of MiB.
-    pub fn of(spec: &Spec, usual_heap_mib: u64, beside_mib: u64) -> Result<JvmMemory, StoreError> {
-        Ok(JvmMemory { heap_mib: heap_mib(spec, usual_heap_mib)?, beside_mib, less_by: "nodes= or heap=" })
+    pub fn of(spec: &Spec, beside_mib: u64) -> Result<JvmMemory, StoreError> {
+        Ok(JvmMemory { heap_mib: HEAP.read(spec)?, beside_mib, less_by: "nodes= or heap=" })
     }
 
     /// Refuses to start processes that the machine has too little memory for. A machine that swaps, or kills, would give a far worse error.
@@ -252,7 +239,7 @@ fn release(line: &str) -> Option<u32> {
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
-    use super::{JvmMemory, beside, first_that_will_do, heap_mib, release, required};
+    use super::{HEAP, JvmMemory, beside, first_that_will_do, release, required};
     use std::path::{Path, PathBuf};
     use study::Spec;
 
@@ -290,8 +277,8 @@ mod tests {
 
     #[test]
     fn too_little_memory_for_all_processes_is_said_with_both_numbers() {
-        let spec: Spec = "hazelcast,nodes=3".parse().unwrap();
-        let memory = JvmMemory::of(&spec, 300, 100).unwrap();
+        let spec: Spec = "hazelcast,nodes=3,heap=300".parse().unwrap();
+        let memory = JvmMemory::of(&spec, 100).unwrap();
         assert!(memory.enough(&spec, 3, Some(1200)).is_ok() && memory.enough(&spec, 3, None).is_ok());
         let words = memory.enough(&spec, 3, Some(1199)).unwrap_err().to_string();
         assert!(
@@ -306,8 +293,8 @@ mod tests {
 
     #[test]
     fn a_heap_is_a_number_of_mebibytes() {
-        let of = |text: &str| heap_mib(&text.parse::<Spec>().unwrap(), 256);
-        assert_eq!((of("hazelcast").unwrap(), of("hazelcast,heap=512").unwrap()), (256, 512));
+        let of = |text: &str| HEAP.read::<u64>(&text.parse::<Spec>().unwrap());
+        assert_eq!((of("hazelcast").unwrap(), of("hazelcast,heap=256").unwrap()), (512, 256));
         assert!(of("hazelcast,heap=2g").unwrap_err().to_string().contains("heap=2g"));
     }
 }

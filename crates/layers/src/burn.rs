@@ -11,14 +11,16 @@ use std::time::{Duration, Instant};
 use store::layered::Layered;
 use store::{Operation, OptionInfo, Reply, Session, SessionPlan, Slot, Store, StoreError};
 
+const BURN: OptionInfo = OptionInfo::text("burn", "burns this time per operation, or share of the time (500ns, 5%)");
+
 /// The layer.
 pub const LAYER: Layer = Layer {
-    options: &[OptionInfo::text("burn", "burns this time per operation, or share of the time (500ns, 5%)")],
-    asked_by: &["burn"],
+    options: &[BURN],
+    asked_by: &[BURN.name],
     check: |_, _, value| value.parse::<Burn>().map(|_| ()),
     declares: |_, beneath| beneath,
     wrap: Wrap::Around(|spec, store| {
-        let value = spec.options.get("burn").map(String::as_str).unwrap_or_default();
+        let value = BURN.read(spec);
         let burn = value.parse().map_err(|problem| StoreError::open(format!("burn={value}"), problem))?;
         Ok(Box::new(Burning { store, burn, text: value.to_owned() }))
     }),

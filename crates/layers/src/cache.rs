@@ -29,23 +29,22 @@ use store::layered::Layered;
 use store::{Capabilities, OperationKind, OperationSet, OptionInfo, Session, SessionPlan, Store, StoreError, size};
 use study::Durability;
 
+const CACHE: OptionInfo = OptionInfo::text("cache", "a write-behind cache of this size in memory (64MiB)");
+const FLUSH: OptionInfo = OptionInfo::text("flush", "longest time the cache holds a write back").usual("1s");
+
 /// The layer.
 pub const LAYER: Layer = Layer {
-    options: &[
-        OptionInfo::text("cache", "a write-behind cache of this size in memory (64MiB)"),
-        OptionInfo::text("flush", "longest time the cache holds a write back [1s]"),
-    ],
-    asked_by: &["cache"],
+    options: &[CACHE, FLUSH],
+    asked_by: &[CACHE.name],
     check: |_, option, value| match option {
-        "cache" => capacity(value).and_then(|bytes| fits(value, bytes, store::memory::free_bytes())),
+        _ if option == CACHE.name => capacity(value).and_then(|bytes| fits(value, bytes, store::memory::free_bytes())),
         _ => interval(value).map(|_| ()),
     },
     declares: |_, beneath| declares(beneath),
     wrap: Wrap::Around(|spec, store| {
-        let value = |name: &str| spec.options.get(name).map(String::as_str);
         let unsupported = |problem| StoreError::Unsupported { store: spec.name.clone(), problem };
-        let capacity_bytes = capacity(value("cache").unwrap_or_default()).map_err(unsupported)?;
-        let interval = interval(value("flush").unwrap_or("1s")).map_err(unsupported)?;
+        let capacity_bytes = capacity(CACHE.read(spec)).map_err(unsupported)?;
+        let interval = interval(FLUSH.read(spec)).map_err(unsupported)?;
         Ok(Box::new(Cached::new(store.into(), capacity_bytes, interval)?))
     }),
 };

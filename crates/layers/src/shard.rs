@@ -28,7 +28,7 @@ pub const LAYER: Layer = Layer {
     options: &[
         OptionInfo::one_of(SHARD, &NAMES, "how keys are spread over several stores of this kind"),
         OptionInfo::text(NODES, "how many stores the keys are spread over, 1 to 256"),
-        OptionInfo::text(LOOKUPS, "shard=rings: how many stores beside them know where keys are, 1 to 16 [2]"),
+        OptionInfo::text(LOOKUPS, "shard=rings: how many stores beside them know where keys are, 1 to 16").usual("2"),
     ],
     asked_by: &[SHARD, NODES],
     check,

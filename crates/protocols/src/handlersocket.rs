@@ -30,7 +30,7 @@ use store::wire::{self, Talk};
 use store::{
     Availability, Capabilities, CommandLine, Counter, Deployment, Endpoint, Facts, Holding, LevelKnown, Opener,
     OperationKind, OperationSet, OptionInfo, Overflow, Place, ServerPlan, Session, SessionPlan, Store, StoreError,
-    StoreInfo, Sweep, Swept, Threading, programs,
+    StoreInfo, Sweep, Swept, Threading, Worded, programs,
 };
 use study::{Class, Durability, Spec, Target, Transport};
 
@@ -66,6 +66,12 @@ const CAPABILITIES: Capabilities = Capabilities {
     ..Capabilities::BASIC
 };
 
+const THREADS: Worded<u8> = OptionInfo::text("threads", "threads of the plugin that write")
+    .usual("1")
+    .worded(|text| text.parse().ok().filter(|threads| *threads > 0), "1 to 255");
+const BUFFER_POOL: OptionInfo =
+    OptionInfo::text("innodb_buffer_pool_size", "memory for pages, bytes").usual("134217728");
+
 /// The stores of this adapter.
 pub static STORES: &[StoreInfo] = &[StoreInfo {
     name: "handlersocket",
@@ -76,10 +82,7 @@ pub static STORES: &[StoreInfo] = &[StoreInfo {
     kind: "rows",
     summary: "InnoDB through MariaDB's HandlerSocket plugin, over TCP",
     durabilities: DURABILITIES,
-    options: &[
-        OptionInfo::text("threads", "threads of the plugin that write [1]"),
-        OptionInfo::text("innodb_buffer_pool_size", "memory for pages, bytes [134217728]"),
-    ],
+    options: &[THREADS.info, BUFFER_POOL],
     install: INSTALL,
     licence: "GPL-2.0",
     declares: |_| CAPABILITIES,
@@ -130,11 +133,7 @@ fn plan(spec: &Spec, place: &mut Place) -> Result<Deployment, StoreError> {
         .arg("--no-defaults")
         .arg(option("--datadir", &data))
         .args(["--auth-root-authentication-method=normal", "--skip-test-db"]);
-    let threads = spec.options.get("threads").map_or("1", String::as_str);
-    if !threads.parse::<u8>().is_ok_and(|threads| threads > 0) {
-        let problem = format!("threads={threads} is not possible; use 1 to 255");
-        return Err(StoreError::Unsupported { store: spec.name.clone(), problem });
-    }
+    let threads = THREADS.read(spec)?;
     let (port, reading_port) = (place.port()?, place.port()?);
     // Read before any other option, and nothing of the machine's own configuration.
     let run = CommandLine::new(server).arg(option("--defaults-file", &options)).arg(option("--datadir", &data));
@@ -151,7 +150,7 @@ fn plan(spec: &Spec, place: &mut Place) -> Result<Deployment, StoreError> {
         .arg(format!("--loose-handlersocket-port={reading_port}"))
         .arg(format!("--loose-handlersocket-port-wr={port}"))
         .args(durability_args(spec.durability.unwrap_or(DURABILITIES[0])));
-    if let Some(bytes) = spec.options.get("innodb_buffer_pool_size") {
+    if let Some(bytes) = BUFFER_POOL.asked(spec) {
         run = run.arg(format!("--innodb-buffer-pool-size={bytes}"));
     }
     let secret = place.secret.reveal();

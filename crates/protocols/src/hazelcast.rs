@@ -14,8 +14,8 @@ use crate::memcached::{ItemCount, KeyText, Speaker};
 use ground::jvm::{self, HEAP, Jvm, JvmMemory, NODES};
 use std::time::Duration;
 use store::{
-    Bundle, Capabilities, Deployment, Endpoint, MadeOf, Node, Opener, OperationSet, OptionInfo, Place, ServerPlan,
-    Store, StoreError, StoreInfo,
+    Bundle, Capabilities, Choice, Deployment, Endpoint, MadeOf, Node, Opener, OperationSet, OptionInfo, Place,
+    ServerPlan, Store, StoreError, StoreInfo,
 };
 use study::{Class, Durability, Spec, Target, Transport};
 
@@ -30,23 +30,20 @@ pub(crate) static BUNDLE: Bundle = Bundle {
     made_of: MadeOf::Maven(include_str!("../bundles/hazelcast.txt")),
 };
 
-/// MiB of heap, and what the process takes beside it.
-const HEAP_MIB: u64 = 512;
+/// MiB that the process takes beside its heap.
 const BESIDE_HEAP_MIB: u64 = 150;
 
 /// kvtrial's own limit of a value: Hazelcast has none but its heap, where a value lies many times over while it is written to several members (with
 /// values of 16 MiB and 256 MiB of heap, three members ended for lack of memory).
 const MAX_VALUE_BYTES: usize = 4 << 20;
 
-const OPTIONS: &[OptionInfo] = &[
-    NODES,
-    OptionInfo::one_of(
-        "backups",
-        &["1", "0", "2"],
-        "members that hold a copy of an entry, as far as there are that many",
-    ),
-    HEAP,
-];
+const BACKUPS: Choice<u32> = OptionInfo::one_of(
+    "backups",
+    &["1", "0", "2"],
+    "members that hold a copy of an entry, as far as there are that many",
+)
+.means(&[1, 0, 2]);
+const OPTIONS: &[OptionInfo] = &[NODES.info, BACKUPS.info, HEAP.info];
 
 /// The stores of this adapter.
 pub static STORES: &[StoreInfo] = &[StoreInfo {
@@ -74,13 +71,9 @@ const CAPABILITIES: Capabilities = Capabilities {
     ..Speaker::CAPABILITIES
 };
 
-fn backups(spec: &Spec) -> &str {
-    spec.options.get("backups").map_or("1", String::as_str)
-}
-
 fn plan(spec: &Spec, place: &mut Place) -> Result<Deployment, StoreError> {
-    let count = jvm::nodes(spec);
-    let jvm = Jvm::of(spec, &BUNDLE, INSTALL, count, JvmMemory::of(spec, HEAP_MIB, BESIDE_HEAP_MIB)?)?;
+    let count = NODES.read(spec);
+    let jvm = Jvm::of(spec, &BUNDLE, INSTALL, count, JvmMemory::of(spec, BESIDE_HEAP_MIB)?)?;
     let ports = (0..count).map(|_| place.port()).collect::<Result<Vec<u16>, StoreError>>()?;
     let members: Vec<String> = ports.iter().map(|port| format!("\"127.0.0.1:{port}\"")).collect();
     let member = |(number, port): (u32, &u16)| {
@@ -93,18 +86,18 @@ fn plan(spec: &Spec, place: &mut Place) -> Result<Deployment, StoreError> {
             .arg(setting)
             .args(["-Dhazelcast.local.localAddress=127.0.0.1", "com.hazelcast.core.server.HazelcastMemberStarter"]);
         let plan = ServerPlan {
-            files: vec![(config, settings(*port, &members, backups(spec)))],
+            files: vec![(config, settings(*port, &members, BACKUPS.read(spec)))],
             start_timeout: Duration::from_secs(90),
             ..ServerPlan::new(run, Endpoint::loopback(*port))
         };
         Node::new(name, plan)
     };
-    let copies = 1 + backups(spec).parse().unwrap_or(0);
+    let copies = 1 + BACKUPS.read(spec);
     Ok(Deployment::from_iter((1..).zip(&ports).map(member)).with_copies(copies))
 }
 
 /// Returns the configuration of a member. Its port must be the given one: Hazelcast would take the next free port.
-fn settings(port: u16, members: &[String], backups: &str) -> String {
+fn settings(port: u16, members: &[String], backups: u32) -> String {
     let members = members.join(", ");
     format!(
         r#"hazelcast:
@@ -141,7 +134,7 @@ fn connect(spec: &Spec, nodes: &[Endpoint]) -> Result<Box<dyn Store>, StoreError
     if spec.target != Target::Private {
         return Ok(Box::new(speaker));
     }
-    let speaker = speaker.with_version(BUNDLE.version).with_fact("backups", backups(spec));
-    let facts = jvm::facts(spec, nodes, HEAP_MIB)?;
+    let speaker = speaker.with_version(BUNDLE.version).with_fact("backups", BACKUPS.info.read(spec));
+    let facts = jvm::facts(spec, nodes)?;
     Ok(Box::new(facts.iter().fold(speaker, |speaker, (name, value)| speaker.with_fact(name, value))))
 }

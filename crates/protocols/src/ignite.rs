@@ -18,8 +18,9 @@ use std::time::Duration;
 use store::tls::{CA, TLS};
 use store::wire::Talk;
 use store::{
-    Belongings, Bundle, Capabilities, Deployment, Endpoint, Facts, Holding, MadeOf, Node, Opener, OperationKind,
-    OperationSet, OptionInfo, Place, ServerPlan, Session, SessionPlan, Store, StoreError, StoreInfo, Threading, wire,
+    Belongings, Bundle, Capabilities, Choice, Deployment, Endpoint, Facts, Holding, MadeOf, Node, Number, Opener,
+    OperationKind, OperationSet, OptionInfo, Place, ServerPlan, Session, SessionPlan, Store, StoreError, StoreInfo,
+    Threading, wire,
 };
 use study::{Class, Durability, Spec, Target, Transport};
 
@@ -34,9 +35,7 @@ pub(crate) static BUNDLE: Bundle = Bundle {
     made_of: MadeOf::Maven(include_str!("../bundles/ignite.txt")),
 };
 
-/// MiB of heap, of memory for entries beside the heap, and what the process takes beside both.
-const HEAP_MIB: u64 = 512;
-const DATA_MIB: u64 = 1024;
+/// MiB that the process takes beside its heap and its memory for entries.
 const BESIDE_MIB: u64 = 200;
 
 /// kvtrial's own limit: there is none but the heap, where a value lies several times while it is written.
@@ -45,18 +44,17 @@ const MAX_VALUE_BYTES: usize = 4 << 20;
 /// The cache of a private store, and of one of yours whose URL names none.
 const CACHE: &str = "kvtrial";
 
-const OPTIONS: &[OptionInfo] = &[
-    NODES,
-    OptionInfo::one_of(
-        "backups",
-        &["1", "0", "2"],
-        "servers that hold a copy of an entry, as far as there are that many",
-    ),
-    HEAP,
-    OptionInfo::text("memory", "MiB for entries of each server, beside the heap; one that is full ends itself [1024]"),
-    TLS,
-    CA,
-];
+const BACKUPS: Choice<u32> = OptionInfo::one_of(
+    "backups",
+    &["1", "0", "2"],
+    "servers that hold a copy of an entry, as far as there are that many",
+)
+.means(&[1, 0, 2]);
+const MEMORY: Number =
+    OptionInfo::text("memory", "MiB for entries of each server, beside the heap; one that is full ends itself")
+        .usual("1024")
+        .mib(64..=1 << 20);
+const OPTIONS: &[OptionInfo] = &[NODES.info, BACKUPS.info, HEAP.info, MEMORY.info, TLS, CA];
 
 /// The stores of this adapter.
 pub static STORES: &[StoreInfo] = &[StoreInfo {
@@ -112,23 +110,10 @@ const OPENED: &[&str] = &[
     "jdk.management/com.sun.management.internal",
 ];
 
-fn backups(spec: &Spec) -> u64 {
-    spec.options.get("backups").and_then(|text| text.parse().ok()).unwrap_or(1)
-}
-
-fn data_mib(spec: &Spec) -> Result<u64, StoreError> {
-    let Some(text) = spec.options.get("memory") else { return Ok(DATA_MIB) };
-    text.parse().ok().filter(|mib| (64..=1 << 20).contains(mib)).ok_or_else(|| StoreError::Unsupported {
-        store: spec.name.clone(),
-        problem: format!("memory={text} is not possible; use a number of MiB from 64 to 1048576"),
-    })
-}
-
 fn plan(spec: &Spec, place: &mut Place) -> Result<Deployment, StoreError> {
-    let count = jvm::nodes(spec);
-    let data_mib = data_mib(spec)?;
-    let memory =
-        JvmMemory { less_by: "nodes=, heap= or memory=", ..JvmMemory::of(spec, HEAP_MIB, data_mib + BESIDE_MIB)? };
+    let count = NODES.read(spec);
+    let data_mib = MEMORY.read(spec)?;
+    let memory = JvmMemory { less_by: "nodes=, heap= or memory=", ..JvmMemory::of(spec, data_mib + BESIDE_MIB)? };
     let jvm = Jvm::of(spec, &BUNDLE, INSTALL, count, memory)?;
     let ports = (0..count).map(|_| Ok([place.port()?, place.port()?, place.port()?]));
     let ports = ports.collect::<Result<Vec<[u16; 3]>, StoreError>>()?;
@@ -144,14 +129,14 @@ fn plan(spec: &Spec, place: &mut Place) -> Result<Deployment, StoreError> {
             .arg("org.apache.ignite.startup.cmdline.CommandLineStartup")
             .arg(&config);
         let plan = ServerPlan {
-            files: vec![(config, settings(&place.directory, ports, &discovery, [data_mib, backups(spec)]))],
+            files: vec![(config, settings(&place.directory, ports, &discovery, [data_mib, BACKUPS.read(spec).into()]))],
             start_timeout: Duration::from_secs(90),
             ..ServerPlan::new(run, Endpoint::loopback(ports[0]))
         };
         // The first founds the cluster, the others join it: two that start at once may found one each.
         Node { step: u32::from(number > 1), ..Node::new(name, plan) }
     };
-    let copies = u32::try_from(backups(spec)).unwrap_or(u32::MAX).saturating_add(1);
+    let copies = 1 + BACKUPS.read(spec);
     Ok(Deployment::from_iter((1..).zip(&ports).map(server)).with_copies(copies))
 }
 
@@ -246,9 +231,9 @@ fn connect(spec: &Spec, nodes: &[Endpoint]) -> Result<Box<dyn Store>, StoreError
         ("compare-and-set".to_owned(), "on the value: one that changed and changed back passes".to_owned()),
     ]);
     if is_private {
-        config.extend(jvm::facts(spec, nodes, HEAP_MIB)?);
-        config.insert("backups".into(), backups(spec).to_string());
-        config.insert("memory".into(), format!("{} MiB each", data_mib(spec)?));
+        config.extend(jvm::facts(spec, nodes)?);
+        config.insert("backups".into(), BACKUPS.info.read(spec).into());
+        config.insert("memory".into(), format!("{} MiB each", MEMORY.read::<u64>(spec)?));
         config
             .insert("consistency".into(), "atomic; all copies written before the answer, reads by the primary".into());
     }

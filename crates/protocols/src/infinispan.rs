@@ -18,7 +18,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 use store::tls::{CA, TLS};
 use store::{
-    Bundle, Capabilities, Counter, Deployment, Endpoint, Facts, Holding, MadeOf, Node, Opener, OperationKind,
+    Bundle, Capabilities, Choice, Counter, Deployment, Endpoint, Facts, Holding, MadeOf, Node, Opener, OperationKind,
     OperationSet, OptionInfo, Overflow, Place, ServerPlan, Session, SessionPlan, Store, StoreError, StoreInfo,
     Threading, wire,
 };
@@ -38,20 +38,16 @@ pub(crate) static BUNDLE: Bundle = Bundle {
 /// The one user of a private server.
 const USER: &str = "kvtrial";
 
-/// MiB of heap, and what the process takes beside it.
-const HEAP_MIB: u64 = 512;
+/// MiB that the process takes beside its heap.
 const BESIDE_HEAP_MIB: u64 = 200;
 
 /// kvtrial's own limit: there is none but the heap, where a value lies several times while it is written.
 const MAX_VALUE_BYTES: usize = 4 << 20;
 
-const OPTIONS: &[OptionInfo] = &[
-    NODES,
-    OptionInfo::one_of("owners", &["2", "1", "3"], "servers that hold an entry, as far as there are that many"),
-    HEAP,
-    TLS,
-    CA,
-];
+const OWNERS: Choice<u32> =
+    OptionInfo::one_of("owners", &["2", "1", "3"], "servers that hold an entry, as far as there are that many")
+        .means(&[2, 1, 3]);
+const OPTIONS: &[OptionInfo] = &[NODES.info, OWNERS.info, HEAP.info, TLS, CA];
 
 /// The stores of this adapter.
 pub static STORES: &[StoreInfo] = &[StoreInfo {
@@ -87,13 +83,9 @@ const CAPABILITIES: Capabilities = Capabilities {
     ..Capabilities::BASIC
 };
 
-fn owners(spec: &Spec) -> &str {
-    spec.options.get("owners").map_or("2", String::as_str)
-}
-
 fn plan(spec: &Spec, place: &mut Place) -> Result<Deployment, StoreError> {
-    let count = jvm::nodes(spec);
-    let jvm = Jvm::of(spec, &BUNDLE, INSTALL, count, JvmMemory::of(spec, HEAP_MIB, BESIDE_HEAP_MIB)?)?;
+    let count = NODES.read(spec);
+    let jvm = Jvm::of(spec, &BUNDLE, INSTALL, count, JvmMemory::of(spec, BESIDE_HEAP_MIB)?)?;
     let mut first = None;
     let mut server = |number: u32| {
         let (clients, others) = (place.port()?, place.port()?);
@@ -111,7 +103,7 @@ fn plan(spec: &Spec, place: &mut Place) -> Result<Deployment, StoreError> {
         ]);
         let password = place.secret.reveal();
         let config = [
-            ("infinispan.xml", settings(number, [clients, others, first], owners(spec))),
+            ("infinispan.xml", settings(number, [clients, others, first], OWNERS.read(spec))),
             ("log4j2.xml", LOG.to_owned()),
             ("users.properties", format!("#$REALM_NAME=default$\n{USER}={password}\n")),
             ("groups.properties", format!("{USER}=admin\n")),
@@ -124,7 +116,7 @@ fn plan(spec: &Spec, place: &mut Place) -> Result<Deployment, StoreError> {
         };
         Ok(Node { step: u32::from(number > 1), ..Node::new(name, plan) })
     };
-    let copies = owners(spec).parse().unwrap_or(1);
+    let copies = OWNERS.read(spec);
     (1..=count).map(&mut server).collect::<Result<Deployment, StoreError>>().map(|it| it.with_copies(copies))
 }
 
@@ -133,7 +125,7 @@ const LOG: &str = r#"<Configuration><Appenders><Console name="out" target="SYSTE
 "#;
 
 /// Returns a server's configuration. One port for clients serves REST as well, which the server needs; both ask for the password.
-fn settings(number: u32, [clients, others, first]: [u16; 3], owners: &str) -> String {
+fn settings(number: u32, [clients, others, first]: [u16; 3], owners: u32) -> String {
     format!(
         r#"<infinispan xmlns="urn:infinispan:config:15.0" xmlns:server="urn:infinispan:server:15.0">
   <jgroups>
@@ -209,8 +201,8 @@ fn connect(spec: &Spec, nodes: &[Endpoint]) -> Result<Box<dyn Store>, StoreError
         ("connections".to_owned(), "one per client, shared by its slots (pipelined)".to_owned()),
     ]);
     if spec.target == Target::Private {
-        config.extend(jvm::facts(spec, nodes, HEAP_MIB)?);
-        config.insert("owners".into(), owners(spec).into());
+        config.extend(jvm::facts(spec, nodes)?);
+        config.insert("owners".into(), OWNERS.info.read(spec).into());
     }
     Ok(Box::new(Infinispan { endpoints: nodes.to_vec(), next: AtomicUsize::new(0), version, config }))
 }

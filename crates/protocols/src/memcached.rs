@@ -30,8 +30,8 @@ use store::tls::{CA, TLS};
 use store::wire::{self, Talk, ascii};
 use store::{
     Availability, CONNECTIONS, Capabilities, CommandLine, Connections, Counter, Deployment, Endpoint, Facts, Failure,
-    Happening, Holding, Opener, OperationKind, OperationSet, OptionInfo, Overflow, Place, ServerPlan, Session,
-    SessionPlan, ShownAs, Store, StoreError, StoreInfo, Threading, Witness, programs,
+    Happening, Holding, Number, Opener, OperationKind, OperationSet, OptionInfo, Overflow, Place, ServerPlan, Session,
+    SessionPlan, ShownAs, Store, StoreError, StoreInfo, Threading, Witness, Worded, programs,
 };
 use study::{Class, Durability, Spec, Target, Transport};
 
@@ -46,26 +46,35 @@ const USERS: [&str; 3] = ["memcache", "memcached", "nobody"];
 /// item's limit less n + 59).
 const ITEM_OVERHEAD_BYTES: usize = 59;
 
-const OPTIONS: &[OptionInfo] = &[
-    OptionInfo::one_of(
-        "protocol",
-        &["meta", "text"],
-        "text: the classic commands, also of other servers by URL, such as memcachedb and Flare",
-    ),
-    OptionInfo::text("memory", "MiB for data; a full server drops what was used least recently [1024]"),
-    OptionInfo::text("item", "largest item with key and overhead, e.g. 8m, up to 1024m [1m]"),
-    OptionInfo::text("growth_factor", "ratio of the sizes of items kept together, above 1 to 16 [1.25]")
-        .tuned(&["1.25", "1.05", "2.00"]),
-    OptionInfo::text("hashpower", "the hash table begins with 2 to this power buckets, 12 to 32 [16]")
-        .tuned(&["16", "20", "22"])
-        .shown("hashpower_init", ShownAs::Same),
-    OptionInfo::text("threads", "worker threads of the server [4]")
-        .tuned(&["4", "1", "2", "8"])
-        .shown("num_threads", ShownAs::Same),
-    CONNECTIONS,
-    TLS,
-    CA,
-];
+const PROTOCOL: OptionInfo = OptionInfo::one_of(
+    "protocol",
+    &["meta", "text"],
+    "text: the classic commands, also of other servers by URL, such as memcachedb and Flare",
+);
+const MEMORY: Number = OptionInfo::text("memory", "MiB for data; a full server drops what was used least recently")
+    .usual("1024")
+    .within(1..=1 << 20);
+const ITEM: Worded<u64> = OptionInfo::text("item", "largest item with key and overhead, e.g. 8m, up to 1024m")
+    .usual("1m")
+    .worded(item_bytes, "1k to 1024m");
+const GROWTH_FACTOR: Worded<String> =
+    OptionInfo::text("growth_factor", "ratio of the sizes of items kept together, above 1 to 16")
+        .usual("1.25")
+        .tuned(&["1.25", "1.05", "2.00"])
+        .worded(growth_factor, "a number above 1 and up to 16");
+const HASHPOWER: Number = OptionInfo::text("hashpower", "the hash table begins with 2 to this power buckets, 12 to 32")
+    .usual("16")
+    .tuned(&["16", "20", "22"])
+    .shown("hashpower_init", ShownAs::Same)
+    .within(12..=32);
+const THREADS: Number = OptionInfo::text("threads", "worker threads of the server")
+    .usual("4")
+    .tuned(&["4", "1", "2", "8"])
+    .shown("num_threads", ShownAs::Same)
+    .within(1..=256);
+
+const OPTIONS: &[OptionInfo] =
+    &[PROTOCOL, MEMORY.info, ITEM.info, GROWTH_FACTOR.info, HASHPOWER.info, THREADS.info, CONNECTIONS, TLS, CA];
 
 const TCP: StoreInfo = StoreInfo {
     name: "memcached",
@@ -128,14 +137,14 @@ const fn value_bytes(item_bytes: usize) -> usize {
 fn declares(spec: &Spec) -> Capabilities {
     let (base, overhead) =
         if is_text(spec) { (Speaker::CAPABILITIES, text::KEY_OVERHEAD_BYTES) } else { (CAPABILITIES, 0) };
-    let asked = spec.options.get("item").and_then(|text| item_bytes(spec, text).ok());
+    let asked = ITEM.asked(spec).ok().flatten();
     let bytes = asked.and_then(|bytes| usize::try_from(bytes).ok()).unwrap_or(ITEM_BYTES);
     Capabilities { max_value_bytes: value_bytes(bytes).saturating_sub(overhead), ..base }
 }
 
 /// Returns whether the spec asks for the classic text protocol.
 fn is_text(spec: &Spec) -> bool {
-    spec.options.get("protocol").is_some_and(|protocol| protocol == "text")
+    PROTOCOL.read(spec) == "text"
 }
 
 fn program() -> Option<PathBuf> {
@@ -156,37 +165,20 @@ fn plan(spec: &Spec, place: &mut Place, transport: Transport) -> Result<Deployme
         what: "memcached".into(),
         install: INSTALL.into(),
     })?;
-    let number = |name: &str, usual: &str, largest: u64| match spec.options.get(name) {
-        None => Ok(usual.to_owned()),
-        Some(text) if ascii::parse_u64(text.as_bytes()).is_some_and(|number| (1..=largest).contains(&number)) => {
-            Ok(text.clone())
-        }
-        Some(text) => {
-            Err(unsupported(spec, format!("{name}={text} is not possible; use a number from 1 to {largest}")))
-        }
-    };
     // UDP off; connections enough for any run, as the server otherwise stops accepting without a word.
     let mut run = CommandLine::new(program)
         .args(["-U", "0", "-c", "16384"])
         .arg("-m")
-        .arg(number("memory", "1024", 1 << 20)?)
+        .arg(MEMORY.read::<u64>(spec)?.to_string())
         .arg("-t")
-        .arg(number("threads", "4", 256)?);
-    if let Some(item) = spec.options.get("item") {
-        run = run.arg("-I").arg(item_bytes(spec, item)?.to_string());
+        .arg(THREADS.read::<u64>(spec)?.to_string());
+    if let Some(bytes) = ITEM.asked(spec)? {
+        run = run.arg("-I").arg(bytes.to_string());
     }
-    if let Some(factor) = spec.options.get("growth_factor") {
-        let good = factor.parse::<f64>().is_ok_and(|factor| factor > 1.0 && factor <= 16.0);
-        if !good {
-            let problem = format!("growth_factor={factor} is not possible; use a number above 1 and up to 16");
-            return Err(unsupported(spec, problem));
-        }
+    if let Some(factor) = GROWTH_FACTOR.asked(spec)? {
         run = run.arg("-f").arg(factor);
     }
-    if let Some(power) = spec.options.get("hashpower") {
-        if !ascii::parse_u64(power.as_bytes()).is_some_and(|power| (12..=32).contains(&power)) {
-            return Err(unsupported(spec, format!("hashpower={power} is not possible; use a number from 12 to 32")));
-        }
+    if let Some(power) = HASHPOWER.asked::<u64>(spec)? {
         run = run.arg("-o").arg(format!("hashpower={power}"));
     }
     let user = programs::user(&USERS).filter(|_| place.root);
@@ -215,7 +207,7 @@ fn plan(spec: &Spec, place: &mut Place, transport: Transport) -> Result<Deployme
 }
 
 /// Reads `8m`, `512k` or plain bytes, as the server's `-I` has it.
-fn item_bytes(spec: &Spec, text: &str) -> Result<u64, StoreError> {
+fn item_bytes(text: &str) -> Option<u64> {
     let (digits, unit) = match text.as_bytes() {
         [digits @ .., b'm' | b'M'] => (digits, 1 << 20),
         [digits @ .., b'k' | b'K'] => (digits, 1 << 10),
@@ -224,7 +216,11 @@ fn item_bytes(spec: &Spec, text: &str) -> Result<u64, StoreError> {
     ascii::parse_u64(digits)
         .and_then(|number| number.checked_mul(unit))
         .filter(|bytes| (1 << 10..=1 << 30).contains(bytes))
-        .ok_or_else(|| unsupported(spec, format!("item={text} is not possible; use 1k to 1024m")))
+}
+
+/// Reads a ratio, which goes to the server as it was written.
+fn growth_factor(text: &str) -> Option<String> {
+    text.parse::<f64>().is_ok_and(|factor| factor > 1.0 && factor <= 16.0).then(|| text.to_owned())
 }
 
 fn unsupported(spec: &Spec, problem: String) -> StoreError {
@@ -232,8 +228,8 @@ fn unsupported(spec: &Spec, problem: String) -> StoreError {
 }
 
 fn connect(spec: &Spec, nodes: &[Endpoint]) -> Result<Box<dyn Store>, StoreError> {
-    let endpoint = store::only(nodes)?;
-    let private = spec.options.keys().find(|option| !["protocol", CONNECTIONS.name].contains(&option.as_str()));
+    let endpoint = store::only(nodes)??;
+    let private = spec.options.keys().find(|option| ![PROTOCOL.name, CONNECTIONS.name].contains(&option.as_str()));
     if let (Target::Server(_), Some(option)) = (&spec.target, private) {
         return Err(unsupported(
             spec,

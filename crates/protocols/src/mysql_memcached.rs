@@ -41,10 +41,11 @@ const MYSQLD: &str = "KVTRIAL_MYSQLD";
 const ITEM: &str = "8m";
 const MAX_VALUE_BYTES: usize = (8 << 20) - (1 << 10);
 
-const OPTIONS: &[OptionInfo] = &[
-    OptionInfo::text("program", "the mysqld to start [KVTRIAL_MYSQLD, or the one on PATH]"),
-    OptionInfo::text("innodb_buffer_pool_size", "memory for pages, bytes [134217728]"),
-];
+const PROGRAM: OptionInfo =
+    OptionInfo::text("program", "the mysqld to start").otherwise("KVTRIAL_MYSQLD, or the one on PATH");
+const BUFFER_POOL: OptionInfo =
+    OptionInfo::text("innodb_buffer_pool_size", "memory for pages, bytes").usual("134217728");
+const OPTIONS: &[OptionInfo] = &[PROGRAM, BUFFER_POOL];
 
 const TCP: StoreInfo = StoreInfo {
     name: "mysql-memcached",
@@ -88,7 +89,7 @@ fn capabilities() -> Capabilities {
 
 /// Returns the first program that may be meant.
 fn program(spec: &Spec) -> Option<PathBuf> {
-    let named = spec.options.get("program").map(PathBuf::from);
+    let named = PROGRAM.asked(spec).map(PathBuf::from);
     let named = named.or_else(|| std::env::var_os(MYSQLD).map(PathBuf::from));
     match named {
         Some(path) => path.canonicalize().ok().filter(|path| path.is_file()),
@@ -121,9 +122,8 @@ fn probe() -> Availability {
 
 fn plan(spec: &Spec, place: &mut Place, transport: Transport) -> Result<Deployment, StoreError> {
     let not_found = |what: String| StoreError::NotFound { store: spec.name.clone(), what, install: INSTALL.into() };
-    let program = program(spec).ok_or_else(|| {
-        not_found(spec.options.get("program").cloned().unwrap_or_else(|| "mysqld with the memcached plugin".into()))
-    })?;
+    let program = program(spec)
+        .ok_or_else(|| not_found(PROGRAM.asked(spec).unwrap_or("mysqld with the memcached plugin").into()))?;
     let plugins = plugins(&program)
         .ok_or_else(|| not_found(format!("lib/plugin/libmemcached.so beside {}", program.display())))?;
     let setup = place.directory.join("setup.sql");
@@ -149,7 +149,7 @@ fn plan(spec: &Spec, place: &mut Place, transport: Transport) -> Result<Deployme
         ])
         .arg("--plugin-load-add=daemon_memcached=libmemcached.so")
         .args(durability_args(spec.durability.unwrap_or(DURABILITIES[0])));
-    if let Some(bytes) = spec.options.get("innodb_buffer_pool_size") {
+    if let Some(bytes) = BUFFER_POOL.asked(spec) {
         run = run.arg(format!("--innodb-buffer-pool-size={bytes}"));
     }
     let endpoint = match transport {

@@ -30,7 +30,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 use store::{
     Availability, Capabilities, CaughtUp, CommandLine, Deployment, Endpoint, Leaders, Node, Opener, OperationKind,
-    OperationSet, OptionInfo, Place, Ready, ServerPlan, StoreError, StoreInfo, programs,
+    OperationSet, OptionInfo, Place, Ready, ServerPlan, StoreError, StoreInfo, Worded, programs,
 };
 use study::{Class, Durability, Spec, Transport};
 
@@ -47,12 +47,16 @@ const USER: &str = "kvtrial";
 /// The largest value of a private server: the usual `max_payload`, to which room for the condition of a compare-and-set is added.
 const MAX_VALUE_BYTES: usize = 1 << 20;
 
-const OPTIONS: &[OptionInfo] = &[
-    OptionInfo::text("nodes", "servers of a private one: 1 or 3 [1]"),
-    OptionInfo::text("replicas", "copies of the bucket of a private one: 1 or 3 [as many as nodes]"),
-    OptionInfo::one_of("reads", &["auto", "direct", "leader"], "who answers a get; auto: the only copy, or the leader"),
-    OptionInfo::text("program", "the server program, to compare versions [the one on PATH]"),
-];
+const NODES: Worded<u32> =
+    OptionInfo::text("nodes", "servers of a private one: 1 or 3").usual("1").worded(one_or_three, "1 or 3");
+const REPLICAS: Worded<u32> = OptionInfo::text("replicas", "copies of the bucket of a private one: 1 or 3")
+    .otherwise("as many as nodes")
+    .worded(one_or_three, "1 or 3");
+const READS: OptionInfo =
+    OptionInfo::one_of("reads", &["auto", "direct", "leader"], "who answers a get; auto: the only copy, or the leader");
+const SERVER_PROGRAM: OptionInfo =
+    OptionInfo::text("program", "the server program, to compare versions").otherwise("the one on PATH");
+const OPTIONS: &[OptionInfo] = &[NODES.info, REPLICAS.info, READS, SERVER_PROGRAM];
 
 const CAPABILITIES: Capabilities = Capabilities {
     native: OperationSet::BASIC.and(&[OperationKind::GetVersioned, OperationKind::CompareAndSet]),
@@ -90,7 +94,7 @@ pub static STORES: &[StoreInfo] = &[StoreInfo {
 }];
 
 fn program(spec: &Spec) -> Option<PathBuf> {
-    match spec.options.get("program") {
+    match SERVER_PROGRAM.asked(spec) {
         Some(named) => Some(PathBuf::from(named)).filter(|path| path.is_file()),
         None => programs::find(&[PROGRAM], &["/usr/sbin"]),
     }
@@ -114,20 +118,19 @@ fn unsupported(spec: &Spec, problem: String) -> StoreError {
     StoreError::Unsupported { store: spec.name.clone(), problem }
 }
 
-/// Returns how many servers or copies a private store has.
-fn one_or_three(spec: &Spec, option: &str, usual: u32) -> Result<u32, StoreError> {
-    match spec.options.get(option).map(String::as_str) {
-        None => Ok(usual),
-        Some("1") => Ok(1),
-        Some("3") => Ok(3),
-        Some(other) => Err(unsupported(spec, format!("{option}={other} is not possible; use 1 or 3"))),
+/// Reads how many servers or copies a private store has.
+fn one_or_three(text: &str) -> Option<u32> {
+    match text {
+        "1" => Some(1),
+        "3" => Some(3),
+        _ => None,
     }
 }
 
 /// Returns the number of servers of a private store, and of copies of its bucket.
 fn size(spec: &Spec) -> Result<(u32, u32), StoreError> {
-    let nodes = one_or_three(spec, "nodes", 1)?;
-    match one_or_three(spec, "replicas", nodes)? {
+    let nodes = NODES.read(spec)?;
+    match REPLICAS.asked(spec)?.unwrap_or(nodes) {
         replicas if replicas > nodes => {
             Err(unsupported(spec, format!("replicas={replicas} needs as many servers; add nodes={replicas}")))
         }
@@ -145,7 +148,7 @@ fn plan(spec: &Spec, place: &mut Place) -> Result<Deployment, StoreError> {
     let (count, copies) = size(spec)?;
     let program = program(spec).ok_or_else(|| StoreError::NotFound {
         store: spec.name.clone(),
-        what: spec.options.get("program").cloned().unwrap_or_else(|| PROGRAM.into()),
+        what: SERVER_PROGRAM.asked(spec).unwrap_or(PROGRAM).into(),
         install: INSTALL.into(),
     })?;
     if spec.durability == Some(Durability::Commit) {

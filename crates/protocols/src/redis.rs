@@ -24,31 +24,36 @@ pub(crate) const INSTALL_VALKEY: &str = "apt-get install valkey-server (from Deb
 pub(crate) const DURABILITIES: &[Durability] =
     &[Durability::None, Durability::Os, Durability::Second, Durability::Commit];
 
-const WAY: &str = "way";
+/// The option that names another server program.
+pub(crate) const PROGRAM: OptionInfo =
+    OptionInfo::text("program", "the server program, to compare versions").otherwise("the one on PATH");
+
+const POLICY: OptionInfo = OptionInfo::one_of(
+    "maxmemory-policy",
+    &["noeviction", "allkeys-lru", "allkeys-lfu", "allkeys-random", "volatile-lru", "volatile-ttl"],
+    "what a full server does",
+);
 
 /// The options that are kvtrial's, not the server's.
-const OURS: [&str; 2] = [WAY, CONNECTIONS.name];
+const OURS: [&str; 2] = [sets::WAY.info.name, CONNECTIONS.name];
 
 const OPTIONS: &[OptionInfo] = &[
-    OptionInfo::text("program", "the server program, to compare versions [the one on PATH]"),
-    OptionInfo::text("maxmemory", "memory for data, e.g. 2mb; a full server then refuses writes [0: no limit]"),
-    OptionInfo::one_of(
-        "maxmemory-policy",
-        &["noeviction", "allkeys-lru", "allkeys-lfu", "allkeys-random", "volatile-lru", "volatile-ttl"],
-        "what a full server does",
-    ),
+    PROGRAM,
+    OptionInfo::text("maxmemory", "memory for data, e.g. 2mb; a full server then refuses writes")
+        .usual("0")
+        .otherwise("no limit"),
+    POLICY,
     OptionInfo::one_of("io-threads", &["1", "2", "3", "4", "6", "8"], "threads that read and write sockets")
         .tuned(&["1", "2", "4"]),
-    OptionInfo::text("hz", "times per second the server looks after itself, 1 to 500 [10]").tuned(&["10", "1", "100"]),
+    OptionInfo::text("hz", "times per second the server looks after itself, 1 to 500")
+        .usual("10")
+        .tuned(&["10", "1", "100"]),
     OptionInfo::one_of("activerehashing", &["yes", "no"], "whether it moves a growing table while idle")
         .tuned(&["yes", "no"]),
-    OptionInfo::text("hash-max-listpack-entries", "fields up to which a hash is kept as a list [128]")
+    OptionInfo::text("hash-max-listpack-entries", "fields up to which a hash is kept as a list")
+        .usual("128")
         .tuned(&["128", "0", "512"]),
-    OptionInfo::one_of(
-        WAY,
-        sets::NAMES,
-        "how it keeps sets of ids (job sets): SADD and SINTERCARD, SETBIT and BITOP over an index, PFADD and PFCOUNT, or a key per id",
-    ),
+    sets::WAY.info,
     CONNECTIONS,
     TLS,
     CA,
@@ -78,7 +83,7 @@ impl Product {
 
     /// Returns the program that a spec names, or the one found on this machine.
     pub fn program(self, spec: &Spec) -> Option<PathBuf> {
-        match spec.options.get("program") {
+        match PROGRAM.asked(spec) {
             Some(path) => std::path::absolute(path).ok().filter(|path| path.is_file()),
             None => programs::find(&[self.program_name()], &[]),
         }
@@ -109,7 +114,7 @@ const REDIS: StoreInfo = StoreInfo {
     options: OPTIONS,
     install: INSTALL_REDIS,
     licence: "BSD-3-Clause to 7.2; later AGPLv3, RSALv2 or SSPLv1",
-    declares: |spec| Capabilities { sets: sets::way(spec), checkpoint: Support::Native, ..CAPABILITIES },
+    declares: |spec| Capabilities { sets: sets::WAY.read(spec), checkpoint: Support::Native, ..CAPABILITIES },
     probe: || Product::Redis.probe(),
     opener: Opener::Server {
         plan: |spec, place| plan(spec, place, Product::Redis, Transport::Tcp),
@@ -183,7 +188,7 @@ pub(crate) const CAPABILITIES: Capabilities = Capabilities {
 fn plan(spec: &Spec, place: &mut Place, product: Product, transport: Transport) -> Result<Deployment, StoreError> {
     let program = product.program(spec).ok_or_else(|| StoreError::NotFound {
         store: spec.name.clone(),
-        what: spec.options.get("program").cloned().unwrap_or_else(|| product.program_name().into()),
+        what: PROGRAM.asked(spec).unwrap_or(product.program_name()).into(),
         install: product.install().into(),
     })?;
     let mut run = CommandLine::new(program);
@@ -210,10 +215,10 @@ fn plan(spec: &Spec, place: &mut Place, product: Product, transport: Transport) 
     let (appendonly, appendfsync) = facts::append_only_file(spec.durability.unwrap_or(DURABILITIES[0]));
     run = run.args(["--appendonly", appendonly, "--appendfsync", appendfsync]);
     run = run.args(["--latency-monitor-threshold", latency::THRESHOLD_MS]);
-    if !spec.options.contains_key("maxmemory-policy") {
-        run = run.args(["--maxmemory-policy", "noeviction"]);
+    if POLICY.asked(spec).is_none() {
+        run = run.args([&format!("--{}", POLICY.name), POLICY.read(spec)]);
     }
-    for (name, value) in spec.options.iter().filter(|(name, _)| !is_ours(name) && *name != "program") {
+    for (name, value) in spec.options.iter().filter(|(name, _)| !is_ours(name) && *name != PROGRAM.name) {
         run = run.arg(format!("--{name}")).arg(value);
     }
     Ok(ServerPlan { files, ..ServerPlan::new(run, endpoint) }.into())
@@ -238,7 +243,7 @@ fn connect(spec: &Spec, nodes: &[Endpoint]) -> Result<Box<dyn Store>, StoreError
     let durability = server.durability.or(spec.durability).unwrap_or(DURABILITIES[0]);
     let level = server.level_known();
     let capabilities =
-        Capabilities { durability, level, sets: sets::way(spec), checkpoint: Support::Native, ..CAPABILITIES };
+        Capabilities { durability, level, sets: sets::WAY.read(spec), checkpoint: Support::Native, ..CAPABILITIES };
     let script = server.script;
     let opened = SystemTime::now();
     let endpoint = endpoint.clone();

@@ -11,7 +11,7 @@ mod session;
 mod slots;
 
 use crate::redis::facts::{CommandReply, Known, Server, append_only_file, ask, ask_until, holding};
-use crate::redis::{self, DURABILITIES, INSTALL_REDIS, INSTALL_VALKEY, Login, Product, Resp, latency};
+use crate::redis::{self, DURABILITIES, INSTALL_REDIS, INSTALL_VALKEY, Login, PROGRAM, Product, Resp, latency};
 use codec::Wait;
 use slots::{SlotKeepers, SlotTable};
 use std::path::PathBuf;
@@ -20,22 +20,25 @@ use store::tls::{CA, TLS};
 use store::wire::{CONNECT_TIMEOUT, Talk};
 use store::{
     CONNECTIONS, Capabilities, CaughtUp, CommandLine, Connections, Deployment, Endpoint, Facts, Forming, FormingStep,
-    Happening, Holding, Joining, Keepers, Leaders, Members, Node, Opener, OperationKind, OperationSet, OptionInfo,
-    Place, Ready, Resent, ServerPlan, Session, SessionPlan, Store, StoreError, StoreInfo, Threading, Whereabouts,
-    Witness, programs,
+    Happening, Holding, Joining, Keepers, Leaders, Members, Node, Number, Opener, OperationKind, OperationSet,
+    OptionInfo, Place, Ready, Resent, ServerPlan, Session, SessionPlan, Store, StoreError, StoreInfo, Threading,
+    Whereabouts, Witness, programs,
 };
 use study::{Class, Spec, Target, Transport};
 
-const OPTIONS: &[OptionInfo] = &[
-    OptionInfo::text("nodes", "masters the hash slots are spread over, 3 to 16 [3]"),
-    OptionInfo::text("replicas", "replicas of each master, 0 to 2 [0]"),
-    OptionInfo::text("node-timeout", "time after which a node that is silent counts as failed, in ms [5000]"),
-    OptionInfo::text("wait", "replicas that must have a write before it counts as acknowledged (WAIT), 0 to 2 [0]"),
-    OptionInfo::text("program", "the server program, to compare versions [the one on PATH]"),
-    CONNECTIONS,
-    TLS,
-    CA,
-];
+const MASTERS: Number =
+    OptionInfo::text("nodes", "masters the hash slots are spread over, 3 to 16").usual("3").within(3..=16);
+const REPLICAS: Number = OptionInfo::text("replicas", "replicas of each master, 0 to 2").usual("0").within(0..=2);
+const NODE_TIMEOUT: Number =
+    OptionInfo::text("node-timeout", "time after which a node that is silent counts as failed, in ms")
+        .usual("5000")
+        .within(100..=600_000);
+const WAIT: Number =
+    OptionInfo::text("wait", "replicas that must have a write before it counts as acknowledged (WAIT), 0 to 2")
+        .usual("0")
+        .within(0..=2);
+const OPTIONS: &[OptionInfo] =
+    &[MASTERS.info, REPLICAS.info, NODE_TIMEOUT.info, WAIT.info, PROGRAM, CONNECTIONS, TLS, CA];
 
 const REDIS: StoreInfo = StoreInfo {
     name: "redis-cluster",
@@ -93,22 +96,10 @@ const TAKEOVER: Duration = Duration::from_secs(10);
 /// The time a new node may take until it has its share of the keys, which are moved meanwhile.
 const JOINING_TIMEOUT: Duration = Duration::from_secs(600);
 
-fn number(spec: &Spec, option: &str, usual: u32, possible: std::ops::RangeInclusive<u32>) -> Result<u32, StoreError> {
-    let Some(value) = spec.options.get(option) else { return Ok(usual) };
-    value.parse().ok().filter(|number| possible.contains(number)).ok_or_else(|| StoreError::Unsupported {
-        store: spec.name.clone(),
-        problem: format!(
-            "{option}={value} is not possible; use a number from {} to {}",
-            possible.start(),
-            possible.end()
-        ),
-    })
-}
-
 fn plan(spec: &Spec, place: &mut Place, product: Product) -> Result<Deployment, StoreError> {
-    let masters = number(spec, "nodes", 3, 3..=16)?;
-    let replicas = number(spec, "replicas", 0, 0..=2)?;
-    let wait = number(spec, "wait", 0, 0..=2)?;
+    let masters: u32 = MASTERS.read(spec)?;
+    let replicas: u32 = REPLICAS.read(spec)?;
+    let wait: u32 = WAIT.read(spec)?;
     if wait > replicas {
         return Err(StoreError::Unsupported {
             store: spec.name.clone(),
@@ -161,7 +152,7 @@ fn know_each_other(endpoints: &[Endpoint]) -> Result<(), StoreError> {
 /// Checks, for the nodes that run, that each replica has everything its master has, and that no node is still taken for a master that is one no
 /// longer.
 fn have_caught_up(spec: &Spec, endpoints: &[Endpoint]) -> Result<(), StoreError> {
-    let masters = number(spec, "nodes", 3, 3..=16)? as usize;
+    let masters: usize = MASTERS.read(spec)?;
     let found = endpoints.iter().map(replication).collect::<Result<Vec<String>, _>>()?;
     let found = found.iter().filter(|info| info.lines().any(|line| line.trim_end() == "role:master")).count();
     if found > masters {
@@ -210,9 +201,9 @@ impl Programs {
     fn find(spec: &Spec, product: Product) -> Result<Programs, StoreError> {
         let missing =
             |what: String| StoreError::NotFound { store: spec.name.clone(), what, install: product.install().into() };
-        let program = product.program(spec).ok_or_else(|| {
-            missing(spec.options.get("program").cloned().unwrap_or_else(|| product.program_name().into()))
-        })?;
+        let program = product
+            .program(spec)
+            .ok_or_else(|| missing(PROGRAM.asked(spec).unwrap_or(product.program_name()).into()))?;
         let forming_program = product.program_name().replace("-server", "-cli");
         let beside = program.with_file_name(&forming_program);
         // Redis's own forms clusters of Valkey, too, which some packages have without its own.
@@ -234,7 +225,7 @@ impl Programs {
 
 /// Plans one server of a cluster, which knows no other server yet.
 fn node(spec: &Spec, place: &mut Place, programs: &Programs, name: String) -> Result<Node, StoreError> {
-    let timeout_ms = number(spec, "node-timeout", 5000, 100..=600_000)?;
+    let timeout_ms: u32 = NODE_TIMEOUT.read(spec)?;
     let password = place.secret.reveal().to_owned();
     let (appendonly, appendfsync) = append_only_file(spec.durability.unwrap_or(DURABILITIES[0]));
     let mut place = place.node(&name);
@@ -259,7 +250,7 @@ fn node(spec: &Spec, place: &mut Place, programs: &Programs, name: String) -> Re
 }
 
 fn connect(spec: &Spec, endpoints: &[Endpoint]) -> Result<Box<dyn Store>, StoreError> {
-    let private = spec.options.keys().find(|option| !["wait", CONNECTIONS.name].contains(&option.as_str()));
+    let private = spec.options.keys().find(|option| ![WAIT.info.name, CONNECTIONS.name].contains(&option.as_str()));
     if let (Target::Server(_), Some(option)) = (&spec.target, private) {
         return Err(StoreError::Unsupported {
             store: spec.name.clone(),
@@ -277,7 +268,7 @@ fn connect(spec: &Spec, endpoints: &[Endpoint]) -> Result<Box<dyn Store>, StoreE
         capabilities: Capabilities { durability, level: server.level_known(), ..CAPABILITIES },
         opened: SystemTime::now(),
         resent: Resent::default(),
-        wait: Wait(number(spec, "wait", 0, 0..=2)?),
+        wait: Wait(WAIT.read(spec)?),
         connections: Connections::of(spec)?,
     }))
 }

@@ -14,7 +14,7 @@ use protocol::{Endian, MAX_ARGUMENT_BYTES, STATISTICS_REQUEST, Tyrant, statistic
 use std::collections::BTreeMap;
 use store::{
     Availability, CONNECTIONS, Capabilities, CommandLine, Connections, Counter, Deployment, Endpoint, Facts, Holding,
-    Opener, OperationKind, OperationSet, OptionInfo, Overflow, Place, ServerPlan, Session, SessionPlan, Store,
+    Number, Opener, OperationKind, OperationSet, OptionInfo, Overflow, Place, ServerPlan, Session, SessionPlan, Store,
     StoreError, StoreInfo, Threading, programs, wire,
 };
 use study::{Class, Durability, Spec, Target, Transport};
@@ -25,14 +25,10 @@ const INSTALL: &str = "build Tokyo Tyrant 1.1.41 from its source (no Debian pack
 
 const DURABILITIES: &[Durability] = &[Durability::None];
 
-/// The buckets of a new file, as for the store `tokyocabinet`.
-const BUCKETS: &str = "1000000";
-
-const OPTIONS: &[OptionInfo] = &[
-    OptionInfo::text("bnum", "buckets of the hash database [1000000]"),
-    OptionInfo::text("thnum", "threads of the server [8]"),
-    CONNECTIONS,
-];
+/// The buckets of a new file: as many as of the store `tokyocabinet`.
+const BUCKETS: Number = OptionInfo::text("bnum", "buckets of the hash database").usual("1000000").at_least(1);
+const THREADS: Number = OptionInfo::text("thnum", "threads of the server").usual("8").at_least(1);
+const OPTIONS: &[OptionInfo] = &[BUCKETS.info, THREADS.info, CONNECTIONS];
 
 const TCP: StoreInfo = StoreInfo {
     name: "tyrant",
@@ -99,8 +95,8 @@ fn plan(spec: &Spec, place: &mut Place, transport: Transport) -> Result<Deployme
         what: PROGRAM.into(),
         install: INSTALL.into(),
     })?;
-    let buckets = number(spec, "bnum", BUCKETS)?;
-    let threads = number(spec, "thnum", "8")?;
+    let buckets: u32 = BUCKETS.read(spec)?;
+    let threads: u32 = THREADS.read(spec)?;
     let log = place.directory.join("log");
     let mut database = place.directory.join("casket.tch").into_os_string();
     database.push(format!("#mode=wc#bnum={buckets}#opts=l"));
@@ -115,20 +111,8 @@ fn plan(spec: &Spec, place: &mut Place, transport: Transport) -> Result<Deployme
         }
     };
     let run = CommandLine::new(program).arg("-host").arg(host).arg("-port").arg(port.to_string());
-    let run = run.arg("-thnum").arg(threads).arg("-log").arg(&log).arg("-le").arg(database);
+    let run = run.arg("-thnum").arg(threads.to_string()).arg("-log").arg(&log).arg("-le").arg(database);
     Ok(ServerPlan { log: Some(log), ..ServerPlan::new(run, endpoint) }.into())
-}
-
-/// Returns an option that is a number of at least 1.
-fn number(spec: &Spec, option: &str, default: &str) -> Result<String, StoreError> {
-    let value = spec.options.get(option).map_or(default, String::as_str);
-    match value.parse::<u32>() {
-        Ok(1..) => Ok(value.to_owned()),
-        _ => Err(StoreError::Unsupported {
-            store: spec.name.clone(),
-            problem: format!("{option}={value} is not possible; use a number from 1, e.g. {option}={default}"),
-        }),
-    }
 }
 
 fn connect(spec: &Spec, nodes: &[Endpoint]) -> Result<Box<dyn Store>, StoreError> {

@@ -34,7 +34,7 @@ impl Lie {
 
     /// Returns the value of the option `lie`.
     pub(crate) fn name(self) -> &'static str {
-        NAMES[self as usize]
+        LIE.values[self as usize]
     }
 
     fn parse(text: &str) -> Option<Lie> {
@@ -42,7 +42,11 @@ impl Lie {
     }
 }
 
-const NAMES: &[&str] = &["none", "wrong_value", "other_key", "lost_write", "missing", "refused", "silence"];
+const LIE: OptionInfo = OptionInfo::one_of(
+    "lie",
+    &["none", "wrong_value", "other_key", "lost_write", "missing", "refused", "silence"],
+    "the one wrong answer",
+);
 
 /// The store as the runner opens it; users cannot name it.
 pub(crate) static LIAR: StoreInfo = StoreInfo {
@@ -54,7 +58,7 @@ pub(crate) static LIAR: StoreInfo = StoreInfo {
     kind: "hash",
     summary: "ram, with one wrong answer: for the self-test",
     durabilities: &[Durability::None],
-    options: &[OptionInfo::one_of("lie", NAMES, "the one wrong answer")],
+    options: &[LIE],
     install: BUILT_IN,
     licence: "MIT OR Apache-2.0",
     declares: |_| Capabilities::BASIC,
@@ -67,7 +71,7 @@ fn open(spec: &Spec, directory: &Path) -> Result<Box<dyn Store>, StoreError> {
     let Some(StoreInfo { name, opener: Opener::Embedded(open), .. }) = keeps else {
         return Err(StoreError::open("liar", "this build has no store in memory"));
     };
-    let lie = spec.options.get("lie").and_then(|text| Lie::parse(text)).unwrap_or(Lie::None);
+    let lie = Lie::parse(LIE.read(spec)).unwrap_or(Lie::None);
     Ok(Box::new(Liar { honest: open(&Spec::private(*name), directory)?, lie }))
 }
 

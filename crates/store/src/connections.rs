@@ -23,8 +23,9 @@ use study::Spec;
 /// The option of stores whose protocol allows requests of several clients on one connection.
 pub const CONNECTIONS: OptionInfo = OptionInfo::text(
     "connections",
-    "client: one per client; or how many all clients of a thread share per node, 1 to 256 [client]",
-);
+    "client: one per client; or how many all clients of a thread share per node, 1 to 256",
+)
+.usual(CLIENT);
 
 /// The value that asks for one connection per client.
 const CLIENT: &str = "client";
@@ -48,9 +49,8 @@ impl Connections {
     /// # Errors
     /// Names the option and the possible values.
     pub fn of(spec: &Spec) -> Result<Connections, StoreError> {
-        let read = |value: &String| Connections::read(value);
-        let connections = spec.options.get(CONNECTIONS.name).map_or(Ok(Connections::PerClient), read);
-        connections.map_err(|problem| StoreError::Unsupported { store: spec.name.clone(), problem })
+        Connections::read(CONNECTIONS.read(spec))
+            .map_err(|problem| StoreError::Unsupported { store: spec.name.clone(), problem })
     }
 
     /// Reads a value of the option.

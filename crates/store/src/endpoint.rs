@@ -1,6 +1,5 @@
 //! The address of a running server, and the login.
 
-use crate::StoreError;
 use crate::tls::Trust;
 use serde::{Deserialize, Serialize};
 use std::fmt;

@@ -141,7 +141,7 @@ pub use error::{StoreError, Trouble, advised};
 pub use info::{Availability, BUILT_IN, Connect, Driver, OpenEmbedded, Opener, PlanDeployment, StoreInfo};
 pub use limits::{groups, memory};
 pub use operation::{Expected, Operation, OperationKind, OperationSet};
-pub use option::{OptionInfo, ShownAs, Tunable};
+pub use option::{Choice, Number, OptionInfo, ShownAs, Tunable, Worded};
 pub use owned::{OwnedFailure, OwnedOperation, OwnedReply};
 pub use place::Place;
 pub use reply::{Failure, Fate, Reply, RowBuffer, Rows};

@@ -1,6 +1,31 @@
 //! The options of stores: the options a spec may carry, and those that a search may change.
+//!
+//! The declaration of an option is also its reader, so that name, default and possible values stand once: an [`OptionInfo`] reads text,
+//! and becomes a [`Choice`], a [`Number`] or a [`Worded`], which read what the text means.
+//!
+//! ```
+//! # use kvtrial_store as store;
+//! use store::{Choice, Number, OptionInfo};
+//!
+//! const BACKUPS: Choice<u32> = OptionInfo::one_of("backups", &["1", "0"], "copies of an entry").means(&[1, 0]);
+//! const NODES: Number = OptionInfo::text("nodes", "servers, 3 to 16").usual("3").within(3..=16);
+//!
+//! let spec = "redis-cluster,nodes=4".parse()?;
+//! assert_eq!((BACKUPS.read(&spec), NODES.read(&spec)?), (1, 4));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
+use crate::StoreError;
 use std::collections::BTreeMap;
+use study::Spec;
+
+mod choice;
+mod number;
+mod worded;
+
+pub use choice::Choice;
+pub use number::Number;
+pub use worded::Worded;
 
 /// An option a spec may carry, e.g. `layout=hstore`.
 #[derive(Clone, Copy, Debug)]
@@ -9,8 +34,12 @@ pub struct OptionInfo {
     pub name: &'static str,
     /// The values of the option, the default first; free text when empty.
     pub values: &'static [&'static str],
-    /// The meaning of the option.
-    pub help: &'static str,
+    /// The meaning of the option, without its default.
+    help: &'static str,
+    /// The value in effect where a spec has none.
+    pub usual: Option<&'static str>,
+    /// The words on what is in effect where a spec has no value.
+    otherwise: Option<&'static str>,
     /// The values that a search may try; `None` when the option changes what is stored or what a crash loses, or is not worth a search.
     pub tunable: Option<Tunable>,
 }
@@ -36,14 +65,28 @@ pub enum ShownAs {
 }
 
 impl OptionInfo {
-    /// Returns an option that takes any text. Its help ends with `[default]`.
+    /// Returns an option that takes any text.
     pub const fn text(name: &'static str, help: &'static str) -> OptionInfo {
         OptionInfo::one_of(name, &[], help)
     }
 
     /// Returns an option that takes one of some values, the default first.
     pub const fn one_of(name: &'static str, values: &'static [&'static str], help: &'static str) -> OptionInfo {
-        OptionInfo { name, values, help, tunable: None }
+        let usual = match values {
+            [first, ..] => Some(*first),
+            [] => None,
+        };
+        OptionInfo { name, values, help, usual, otherwise: None, tunable: None }
+    }
+
+    /// Returns the same option, with its default.
+    pub const fn usual(self, value: &'static str) -> OptionInfo {
+        OptionInfo { usual: Some(value), ..self }
+    }
+
+    /// Returns the same option, with words on what holds where a spec has no value.
+    pub const fn otherwise(self, words: &'static str) -> OptionInfo {
+        OptionInfo { otherwise: Some(words), ..self }
     }
 
     /// Returns the same option, and lets a search try these values, the default first. The store shows the value in effect under the option's name.
@@ -58,6 +101,33 @@ impl OptionInfo {
             None => None,
         };
         OptionInfo { tunable, ..self }
+    }
+
+    /// Returns the meaning of the option. The meaning of a free text ends with `[default]`, `[default: what that means]` or `[what holds otherwise]`.
+    pub fn meaning(&self) -> String {
+        let help = self.help;
+        match (self.usual, self.otherwise) {
+            _ if !self.values.is_empty() => help.to_owned(),
+            (Some(usual), Some(words)) => format!("{help} [{usual}: {words}]"),
+            (Some(stated), None) | (None, Some(stated)) => format!("{help} [{stated}]"),
+            (None, None) => help.to_owned(),
+        }
+    }
+
+    /// Returns the value that a spec states.
+    pub fn asked(self, spec: &Spec) -> Option<&str> {
+        spec.options.get(self.name).map(String::as_str)
+    }
+
+    /// Returns the value that a spec states, or the default.
+    pub fn read(self, spec: &Spec) -> &str {
+        self.asked(spec).or(self.usual).unwrap_or_default()
+    }
+
+    /// Returns the refusal of a value, with the possible ones.
+    fn refused(self, spec: &Spec, value: &str, possible: &str) -> StoreError {
+        let problem = format!("{}={value} is not possible; use {possible}", self.name);
+        StoreError::Unsupported { store: spec.name.clone(), problem }
     }
 
     /// Returns why a value is not in effect, by the settings that the store shows; `None` when it is in effect, or no setting shows it.
@@ -83,6 +153,7 @@ impl ShownAs {
 #[cfg(test)]
 mod tests {
     use super::{OptionInfo, ShownAs};
+    use study::Spec;
 
     #[test]
     fn an_option_without_effect_is_named() {
@@ -95,5 +166,19 @@ mod tests {
         );
         assert!(threads.not_in_effect("2", &[].into()).is_some_and(|words| words.contains("does not show it")));
         assert_eq!(OptionInfo::text("memory", "").not_in_effect("64", &[].into()), None);
+    }
+
+    #[test]
+    fn a_meaning_ends_with_the_default_and_a_text_is_read_with_it() {
+        let size = OptionInfo::text("size", "memory");
+        assert_eq!(size.meaning(), "memory");
+        assert_eq!(size.usual("0").meaning(), "memory [0]");
+        assert_eq!(size.usual("0").otherwise("no limit").meaning(), "memory [0: no limit]");
+        assert_eq!(size.otherwise("half of it").meaning(), "memory [half of it]");
+        assert_eq!(OptionInfo::one_of("size", &["0", "1"], "memory").meaning(), "memory");
+        let mut spec = Spec::private("any");
+        assert_eq!((size.asked(&spec), size.read(&spec), size.usual("0").read(&spec)), (None, "", "0"));
+        spec.options.insert("size".into(), "7".into());
+        assert_eq!((size.asked(&spec), size.usual("0").read(&spec)), (Some("7"), "7"));
     }
 }

@@ -57,15 +57,14 @@ impl fmt::Display for Trust {
 /// # Errors
 /// TLS cannot be had: the options contradict each other, a file holds no certificate, or the build has no TLS.
 pub fn secured(spec: &Spec, endpoints: Vec<Endpoint>) -> Result<Vec<Endpoint>, StoreError> {
-    let option = |info: OptionInfo| spec.options.get(info.name).map(String::as_str);
     let unsupported = |problem: &str| StoreError::Unsupported { store: spec.name.clone(), problem: problem.into() };
     let usual = |endpoint: &Endpoint| endpoint.tcp().is_some_and(|(_, port)| port == PORT);
-    let is_on = match option(TLS) {
-        Some("on") => true,
-        Some("off") => false,
+    let is_on = match TLS.read(spec) {
+        "on" => true,
+        "off" => false,
         _ => endpoints.iter().all(usual),
     };
-    match (is_on, option(CA)) {
+    match (is_on, CA.asked(spec)) {
         (false, Some(_)) => Err(unsupported("ca= is for TLS; add tls=on, or leave it out")),
         (false, None) => Ok(endpoints),
         (true, _) if endpoints.iter().any(|endpoint| endpoint.tcp().is_none()) => {

@@ -46,7 +46,7 @@ fn row(info: &StoreInfo, shown: &ShownLevels) -> StoreRow {
         shown: info.levels_found().iter().filter_map(|level| level_shown(info, *level, shown)).collect(),
         durabilities: info.levels_found().iter().map(|level| level.name().into()).collect(),
         options: info.options.iter().map(option).collect(),
-        options_mean: info.options.iter().map(|option| option.help.to_owned()).collect(),
+        options_mean: info.options.iter().map(|option| option.meaning()).collect(),
         native: Some(declared.native.kinds().map(|kind| kind.name().into()).collect()),
         max_key_bytes: u64::try_from(declared.max_key_bytes).ok(),
         max_value_bytes: u64::try_from(declared.max_value_bytes).ok(),
@@ -66,14 +66,10 @@ fn level_shown(info: &StoreInfo, level: Durability, shown: &ShownLevels) -> Opti
     Some(LevelShown { level, version: latest.started.store_version.clone(), shown: latest.shown.clone() })
 }
 
-/// `name=first|second`, the default first; `name=default` where any text goes and its help ends with `[default]` or
-/// `[default: what that means]`.
+/// `name=first|second`, the default first; `name=default` where any text goes.
 fn option(option: &OptionInfo) -> String {
-    let stated = option.help.rsplit_once('[').and_then(|(_, rest)| rest.strip_suffix(']'));
-    let default = stated.and_then(|text| text.split(':').next()).filter(|text| !text.contains(' '));
-    match (option.values, default) {
-        ([], Some(default)) => format!("{}={default}", option.name),
-        ([], None) => format!("{}=", option.name),
-        (values, _) => format!("{}={}", option.name, values.join(" | ")),
+    match option.values {
+        [] => format!("{}={}", option.name, option.usual.unwrap_or_default()),
+        values => format!("{}={}", option.name, values.join(" | ")),
     }
 }

@@ -43,7 +43,7 @@ fn a_store_by_its_name_shows_every_option_with_its_meaning_its_licence_and_its_l
         let info = stores::find(name).unwrap();
         for option in info.options {
             for said in [&ran.stdout, &long.stdout] {
-                assert!(words(said).contains(&words(option.help)), "{name}, {}: {said}", option.name);
+                assert!(words(said).contains(&words(&option.meaning())), "{name}, {}: {said}", option.name);
             }
         }
         assert!(words(&ran.stdout).contains(info.licence), "{}", ran.stdout);

@@ -3,7 +3,7 @@
 use super::client::{Line, SlotClient, Turns};
 use super::level::level_of;
 use super::ring::Ring;
-use super::{CAPABILITIES, CONSISTENCY, HEAP_MIB, TURNS, replication};
+use super::{CAPABILITIES, CONSISTENCY, TURNS, replication};
 use ground::jvm;
 use scylla::client::PoolSize;
 use scylla::client::execution_profile::ExecutionProfile;
@@ -58,16 +58,11 @@ struct Cassandra {
 
 /// Returns the driver's level of this name.
 fn consistency(spec: &Spec) -> Consistency {
-    match spec.options.get(CONSISTENCY.name).map(String::as_str) {
-        Some("one") => Consistency::One,
-        Some("all") => Consistency::All,
+    match CONSISTENCY.read(spec) {
+        "one" => Consistency::One,
+        "all" => Consistency::All,
         _ => Consistency::Quorum,
     }
-}
-
-/// Returns whether transactions on a key wait for each other.
-fn turns(spec: &Spec) -> &str {
-    spec.options.get(TURNS.name).map_or("off", String::as_str)
 }
 
 /// Returns how many connections the driver has; the driver takes any of them for a request.
@@ -99,7 +94,7 @@ pub(super) fn connect(spec: &Spec, nodes: &[Endpoint]) -> Result<Box<dyn Store>,
             })?
         }
         _ => {
-            config = jvm::facts(spec, nodes, HEAP_MIB)?;
+            config = jvm::facts(spec, nodes)?;
             KEYSPACE.to_owned()
         }
     };
@@ -109,7 +104,7 @@ pub(super) fn connect(spec: &Spec, nodes: &[Endpoint]) -> Result<Box<dyn Store>,
         consistency: consistency(spec),
         capabilities: CAPABILITIES,
         connections: Connections::of(spec)?,
-        turns: Arc::new(if turns(spec) == "on" { Turns::on() } else { Turns::Off }),
+        turns: Arc::new(if TURNS.read(spec) == "on" { Turns::on() } else { Turns::Off }),
         config,
     };
     let copies = (spec.target == Target::Private).then(|| replication(spec));

@@ -1,9 +1,9 @@
 //! Connecting: who answers, and the table.
 
 use super::client::{Client, FAMILY, refused};
-use super::{BUNDLE, CAPABILITIES, HEAP_MIB};
+use super::{BUNDLE, CAPABILITIES};
 use crate::shared::http::{Http, HttpTrouble, Method};
-use ground::jvm;
+use ground::jvm::{self, HEAP};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -111,7 +111,7 @@ pub(super) fn connect(spec: &Spec, nodes: &[Endpoint]) -> Result<Box<dyn Store>,
     ]);
     if is_private {
         config.insert(text("nodes"), text("1"));
-        config.insert(text("heap"), format!("{} MiB each of two processes", jvm::heap_mib(spec, HEAP_MIB)?));
+        config.insert(text("heap"), format!("{} MiB each of two processes", HEAP.read::<u64>(spec)?));
         config.insert(text("files"), text("in its own directory, without HDFS: no copies"));
     }
     let skips_log = schema.durability.as_deref() == Some("SKIP_WAL");

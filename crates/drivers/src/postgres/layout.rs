@@ -5,11 +5,15 @@
 //! `v` of its document, a counter the pair or member `n`, and a record of counters one row with a pair or member each.
 
 use super::CAPABILITIES;
-use store::Capabilities;
-use study::Spec;
+use store::{Capabilities, Choice, OptionInfo};
 
-/// The names of the layouts, the default first.
-pub(super) const NAMES: &[&str] = &["table", "hstore", "jsonb"];
+/// The option that chooses the layout.
+pub(super) const LAYOUT: Choice<Layout> = OptionInfo::one_of(
+    "layout",
+    &["table", "hstore", "jsonb"],
+    "how values lie: bytes in a column, text in an hstore, or text in a jsonb document",
+)
+.means(&[Layout::Table, Layout::Hstore, Layout::Jsonb]);
 
 /// kvtrial's own limit of a value that becomes text: the text is up to four times as long, and each write makes all of it again.
 const MAX_TEXT_VALUE_BYTES: usize = 4 << 20;
@@ -26,15 +30,6 @@ pub(super) enum Layout {
 }
 
 impl Layout {
-    /// Returns the layout that a spec asks for; names are checked before.
-    pub(super) fn of(spec: &Spec) -> Layout {
-        match spec.options.get("layout").map(String::as_str) {
-            Some("hstore") => Layout::Hstore,
-            Some("jsonb") => Layout::Jsonb,
-            _ => Layout::Table,
-        }
-    }
-
     /// Returns the capabilities of a store with this layout.
     pub(super) fn capabilities(self) -> Capabilities {
         match self {

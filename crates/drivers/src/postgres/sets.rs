@@ -45,7 +45,7 @@ impl PostgresSets {
     fn open(endpoint: &Endpoint, way: SetWay, plan: SetPlan, patience: Duration) -> Result<PostgresSets, StoreError> {
         let runtime = runtime()?;
         let (client, _) = runtime.block_on(enter(endpoint))?;
-        let arrays = (way.name == super::SET_WAYS[1]).then(|| (IdIndex::new(plan.ids), vec![Vec::new(); plan.sets]));
+        let arrays = (way.name == super::INTARRAY.name).then(|| (IdIndex::new(plan.ids), vec![Vec::new(); plan.sets]));
         if arrays.as_ref().is_some_and(|(index, _)| i32::try_from(index.numbers()).is_err()) {
             let problem = "way=intarray: its elements have 32 bits, and the ids may need more; use way=sql";
             return Err(StoreError::Session(problem.into()));

@@ -2,7 +2,7 @@
 
 use super::bounded::{Believed, Bounded};
 use super::client::{Client, Line};
-use super::layout::{HSTORE_IN_SIGHT, Layout};
+use super::layout::{HSTORE_IN_SIGHT, LAYOUT, Layout};
 use super::sets::PostgresWay;
 use super::{DURABILITIES, USUAL_PORT};
 use std::collections::BTreeMap;
@@ -57,7 +57,7 @@ struct Postgres {
 /// Connects, makes the tables, reads the level of durability the server has.
 pub(super) fn connect(spec: &Spec, nodes: &[Endpoint]) -> Result<Box<dyn Store>, StoreError> {
     let endpoint = store::only(nodes)?;
-    let layout = Layout::of(spec);
+    let layout = LAYOUT.read(spec);
     let settings = brief(endpoint, SETUP_TIMEOUT, async {
         let (client, _) = enter(endpoint).await?;
         let made = make_tables(&client, layout, spec.target == Target::Private).await;

@@ -2,12 +2,13 @@
 
 use super::{BUNDLE, INSTALL};
 use std::path::{Path, PathBuf};
-use store::{CommandLine, Endpoint, OptionInfo, Place, StoreError, programs};
+use store::{Choice, CommandLine, Endpoint, OptionInfo, Place, StoreError, programs};
 use study::Spec;
 
 /// The option that chooses the product.
-pub(super) const SERVER: OptionInfo =
-    OptionInfo::one_of("server", &["versitygw", "s3s-fs"], "the program of a private store");
+pub(super) const SERVER: Choice<Server> =
+    OptionInfo::one_of("server", &["versitygw", "s3s-fs"], "the program of a private store")
+        .means(&[Server::Versitygw, Server::S3sFs]);
 
 /// Environment variable with the path of an s3s-fs program.
 const S3S_FS: &str = "KVTRIAL_S3S_FS";
@@ -23,14 +24,6 @@ pub(super) enum Server {
 }
 
 impl Server {
-    /// Returns the product that a spec asks for.
-    pub fn of(spec: &Spec) -> Server {
-        match spec.options.get(SERVER.name).map(String::as_str) {
-            Some("s3s-fs") => Server::S3sFs,
-            _ => Server::Versitygw,
-        }
-    }
-
     pub fn name(self) -> &'static str {
         match self {
             Server::Versitygw => "versitygw",

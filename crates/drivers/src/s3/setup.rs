@@ -2,7 +2,7 @@
 
 use super::capabilities;
 use super::client::{Client, refused, said};
-use super::private::{SERVER, Server};
+use super::private::SERVER;
 use crate::shared::aws::{Service, Signed};
 use crate::shared::http::{HttpError, HttpTrouble, Method, in_url};
 use std::collections::BTreeMap;
@@ -44,7 +44,7 @@ pub(super) fn connect(spec: &Spec, nodes: &[Endpoint]) -> Result<Box<dyn Store>,
             problem: format!("'{bucket}' is no bucket; its name has 3 to 63 lowercase letters, digits, - and ."),
         });
     }
-    if matches!(spec.target, Target::Server(_)) && spec.options.contains_key(SERVER.name) {
+    if matches!(spec.target, Target::Server(_)) && SERVER.asked(spec).is_some() {
         return Err(StoreError::Unsupported {
             store: spec.name.clone(),
             problem: "server= is for a private store; leave it out where a URL says which server it is".into(),
@@ -64,7 +64,7 @@ pub(super) fn connect(spec: &Spec, nodes: &[Endpoint]) -> Result<Box<dyn Store>,
             (product, PROTOCOL.to_owned(), Durability::None)
         }
         Target::Private | Target::Path(_) => {
-            let server = Server::of(spec);
+            let server = SERVER.read(spec);
             let version = server.program().and_then(|program| server.version(&program));
             (server.name().to_owned(), version.unwrap_or_else(|| "0".into()), Durability::Os)
         }

@@ -12,9 +12,9 @@ use store::tls::{CA, TLS};
 #[cfg(feature = "aws")]
 pub(crate) use service::{Service, Signed, shown};
 
+/// The option that names the region.
+pub(crate) const REGION: OptionInfo = OptionInfo::text("region", "region that requests are signed for")
+    .otherwise("the one in the host's name, else us-east-1");
+
 /// The options of every store behind signed requests.
-pub(crate) const OPTIONS: [OptionInfo; 3] = [
-    OptionInfo::text("region", "region that requests are signed for [the one in the host's name, else us-east-1]"),
-    TLS,
-    CA,
-];
+pub(crate) const OPTIONS: [OptionInfo; 3] = [REGION, TLS, CA];

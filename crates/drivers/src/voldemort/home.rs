@@ -1,6 +1,6 @@
 //! A Voldemort that was built on this machine: its script, and the files beside it.
 
-use super::INSTALL;
+use super::{INSTALL, SERVER_PROGRAM};
 use ground::jvm;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -29,7 +29,7 @@ impl Home {
     /// It is not there: how to get it.
     pub(super) fn of(spec: &Spec) -> Result<Home, StoreError> {
         let not_found = |what: String| StoreError::NotFound { store: spec.name.clone(), what, install: INSTALL.into() };
-        let named = spec.options.get("program").map(PathBuf::from);
+        let named = SERVER_PROGRAM.asked(spec).map(PathBuf::from);
         let named = named.or_else(|| std::env::var_os(NAMED).map(PathBuf::from));
         let script = match &named {
             Some(path) => path.canonicalize().ok().filter(|path| path.is_file()),
@@ -82,7 +82,7 @@ pub(super) fn probe() -> Availability {
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
-    use super::{Home, version};
+    use super::{Home, SERVER_PROGRAM, version};
     use study::Spec;
 
     #[test]
@@ -102,7 +102,7 @@ mod tests {
         let script = directory.path().join("bin/voldemort-server.sh");
         let refused = || {
             let mut spec = Spec::private("voldemort");
-            spec.options.insert("program".into(), script.display().to_string());
+            spec.options.insert(SERVER_PROGRAM.name.into(), script.display().to_string());
             Home::of(&spec).map(drop).unwrap_err().to_string()
         };
         assert!(refused().contains("bin/voldemort-server.sh") && refused().contains("KVTRIAL_VOLDEMORT"));

@@ -2,15 +2,14 @@
 
 use super::home::{Home, NEWEST_JAVA};
 use super::metadata::{Member, cluster_xml, stores_xml};
-use super::{STORE, copies, level, nodes};
+use super::{NODES, STORE, copies, level};
 use ground::jvm::{self, Jvm, JvmMemory};
 use std::ffi::OsString;
 use std::time::Duration;
 use store::{Deployment, Endpoint, Node, Place, ServerPlan, StoreError};
 use study::{Durability, Spec};
 
-/// The MiB of heap, and of memory beside it.
-pub(super) const HEAP_MIB: u64 = 512;
+/// The MiB of memory beside the heap.
 const BESIDE_HEAP_MIB: u64 = 320;
 
 /// Returns the MiB of the heap that Berkeley DB keeps data in: the server's default, as far as the heap has room.
@@ -22,9 +21,9 @@ pub(super) fn cache_mib(heap_mib: u64) -> u64 {
 const PARTITIONS: usize = 16;
 
 pub(super) fn plan(spec: &Spec, place: &mut Place) -> Result<Deployment, StoreError> {
-    let (count, copies) = (nodes(spec)?, copies(spec)?);
+    let (count, copies) = (NODES.read(spec)?, copies(spec)?);
     let home = Home::of(spec)?;
-    let memory = JvmMemory::of(spec, HEAP_MIB, BESIDE_HEAP_MIB)?;
+    let memory = JvmMemory::of(spec, BESIDE_HEAP_MIB)?;
     let jvm = Jvm::running(spec, home.class_path(), NEWEST_JAVA, count as u32, memory)?;
     let ports = (0..count).map(|_| place.port()).collect::<Result<Vec<u16>, StoreError>>()?;
     // Neighbours on the ring are different nodes.

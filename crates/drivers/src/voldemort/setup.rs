@@ -6,10 +6,10 @@ use super::home::Home;
 use super::layout::{self, CLUSTER, Layout, STORES};
 use super::line::Line;
 use super::protocol::{self, Kind};
-use super::server::{HEAP_MIB, cache_mib};
+use super::server::cache_mib;
 use super::trouble::Trouble;
 use super::{STORE, capabilities, level};
-use ground::jvm;
+use ground::jvm::{self, HEAP};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use store::asynchronous::{Async, brief};
@@ -92,7 +92,7 @@ fn config(spec: &Spec, store: &str, layout: &Layout) -> Result<BTreeMap<String, 
         said.push(("siblings", "refused to a reader, and covered by the next put".to_owned()));
     }
     if spec.target == Target::Private {
-        let heap_mib = jvm::heap_mib(spec, HEAP_MIB)?;
+        let heap_mib: u64 = HEAP.read(spec)?;
         said.push(("heap", format!("{heap_mib} MiB each")));
         said.push(("bdb.cache.size", format!("{} MiB each", cache_mib(heap_mib))));
         said.push(("bdb.write.transactions", (level(spec) != Durability::None).to_string()));

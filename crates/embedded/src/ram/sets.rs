@@ -12,7 +12,7 @@ mod theta;
 
 use std::ops::Range;
 use std::time::Duration;
-use store::{KeepSets, SetCombination, SetKeeper, SetPlan, SetWay, StoreError};
+use store::{KeepSets, OptionInfo, SetCombination, SetKeeper, SetPlan, SetWay, StoreError};
 use study::Spec;
 
 /// The value of the option for a store that has no sets: a job then keeps them element by element.
@@ -21,8 +21,13 @@ pub const ELEMENTS: &str = "elements";
 /// Names the modules of the ways and lists them.
 macro_rules! ways {
     ($($module:ident),* $(,)?) => {
-        /// The values of the option `way`.
-        pub const NAMES: &[&str] = &[ELEMENTS, $($module::WAY.name),*];
+        /// The option that chooses the way.
+        pub const OPTION: OptionInfo = OptionInfo::one_of(
+            "way",
+            &[ELEMENTS, $($module::WAY.name),*],
+            "how it keeps sets of ids (job sets): each id a key, or a data structure of its own; it then is compared with other \
+             libraries, not as a baseline",
+        );
 
         static WAYS: &[RamSets] =
             &[$(RamSets { way: $module::WAY, make: |plan| Box::new($module::Sets::new(plan)) }),*];
@@ -49,7 +54,7 @@ impl KeepSets for RamSets {
 
 /// Returns the sets that a spec asks for.
 pub fn of(spec: &Spec) -> Option<&'static RamSets> {
-    let asked = spec.options.get("way")?;
+    let asked = OPTION.asked(spec)?;
     WAYS.iter().find(|sets| sets.way.name == asked)
 }
 

@@ -7,7 +7,7 @@ use store::{Availability, OptionInfo, StoreError, StoreInfo};
 use study::Spec;
 
 /// The option that names another library.
-pub const LIB: OptionInfo = OptionInfo::text("lib", "path of the shared library [the system's]");
+pub const LIB: OptionInfo = OptionInfo::text("lib", "path of the shared library").otherwise("the system's");
 
 /// The loaded libraries of one engine. They stay loaded to the end of the process: an engine may have threads of its own.
 pub struct Dylib<F: 'static> {
@@ -48,7 +48,7 @@ impl<F: Sync> Dylib<F> {
 
     /// Returns the library that a spec asks for.
     pub fn of(&self, info: &StoreInfo, spec: &Spec) -> Result<&'static F, StoreError> {
-        let Some(path) = spec.options.get(LIB.name) else {
+        let Some(path) = LIB.asked(spec) else {
             return self.get(None).map_err(|problem| match problem {
                 Problem::Alone(words) => StoreError::open(info.name, words),
                 Problem::NotLoaded(_) => StoreError::NotFound {

@@ -3,7 +3,6 @@
 use std::fmt::Display;
 use std::path::{Path, PathBuf};
 use store::{Capabilities, Counter, Failure, OperationKind, OperationSet, Overflow, Reply, RowBuffer, StoreError};
-use study::Spec;
 
 /// The abilities of an ordered engine with transactions; adapters add their limits.
 pub const CAPABILITIES: Capabilities = Capabilities {
@@ -17,27 +16,6 @@ pub const CAPABILITIES: Capabilities = Capabilities {
 pub fn place(directory: &Path, what: &str) -> Result<PathBuf, StoreError> {
     std::fs::create_dir_all(directory).map_err(|source| StoreError::Io { path: directory.to_owned(), source })?;
     Ok(directory.join(format!("kvtrial.{what}")))
-}
-
-/// Returns an option that is a size, such as `64MiB`.
-pub fn size_option(spec: &Spec, name: &str, default: u64) -> Result<u64, StoreError> {
-    let Some(text) = spec.options.get(name) else { return Ok(default) };
-    store::size::bytes(text).ok_or_else(|| StoreError::Unsupported {
-        store: spec.name.clone(),
-        problem: format!("{name}={text} is not possible; use a size such as 64MiB"),
-    })
-}
-
-/// Returns an option that is a count, 1 or more.
-pub fn number_option(spec: &Spec, name: &str) -> Result<Option<u64>, StoreError> {
-    let Some(text) = spec.options.get(name) else { return Ok(None) };
-    match text.parse() {
-        Ok(number @ 1..) => Ok(Some(number)),
-        _ => Err(StoreError::Unsupported {
-            store: spec.name.clone(),
-            problem: format!("{name}={text} is not possible; use a whole number, 1 or more"),
-        }),
-    }
 }
 
 /// The engine's refusal, in its own words.

@@ -1,5 +1,6 @@
 //! The database file and its clients.
 
+use super::{CACHE_SIZE, CHECKPOINT, MAPPED, PAGE_SIZE, SYNCHRONOUS};
 use crate::shared::embedded::{Buffers, EmbeddedReply, Fault, place};
 use rusqlite::{Connection, OpenFlags, Params, Row, TransactionBehavior};
 use std::path::{Path, PathBuf};
@@ -61,7 +62,7 @@ pub fn probe() -> Availability {
 
 pub fn open(spec: &Spec, directory: &Path) -> Result<Box<dyn Store>, StoreError> {
     let durability = super::STORES[0].durability(spec)?;
-    let normal = spec.options.get("synchronous").is_some_and(|value| value == "normal");
+    let normal = SYNCHRONOUS.read(spec) == "normal";
     let synchronous = match (durability, normal) {
         (Durability::Commit, _) => "FULL",
         (_, true) => "NORMAL",
@@ -79,22 +80,12 @@ pub fn open(spec: &Spec, directory: &Path) -> Result<Box<dyn Store>, StoreError>
 
 /// Returns the pragmas of the options, in the order in which they must come: the page size before there is a page.
 fn pragmas(spec: &Spec) -> Result<Vec<(&'static str, i64)>, StoreError> {
-    let number = |option: &str, bytes: bool| {
-        let Some(text) = spec.options.get(option) else { return Ok(None) };
-        let number = if bytes { store::size::bytes(text) } else { text.parse().ok() };
-        let number = number.and_then(|number| i64::try_from(number).ok());
-        let possible = if bytes { "a size such as 64MiB" } else { "a whole number" };
-        number.map(Some).ok_or_else(|| StoreError::Unsupported {
-            store: spec.name.clone(),
-            problem: format!("{option}={text} is not possible; use {possible}"),
-        })
-    };
-    let cache = number("cache_size", true)?.map(|bytes| -(bytes / 1024)); // negative: KiB instead of pages
+    let cache = CACHE_SIZE.asked(spec)?.map(|bytes: i64| -(bytes / 1024)); // negative: KiB instead of pages
     let all = [
-        ("page_size", number("page_size", false)?),
+        ("page_size", PAGE_SIZE.asked(spec)?),
         ("cache_size", cache),
-        ("mmap_size", number("mmap", true)?),
-        ("wal_autocheckpoint", number("wal_autocheckpoint", false)?),
+        ("mmap_size", MAPPED.asked(spec)?),
+        ("wal_autocheckpoint", CHECKPOINT.asked(spec)?),
     ];
     Ok(all.into_iter().filter_map(|(name, value)| Some((name, value?))).collect())
 }

@@ -3,7 +3,7 @@
 use super::bucket::Bucket;
 use super::codec::{CONDITION_BYTES, Nats, Reads, Repliers, Shared};
 use super::conversation::{Conversation, Inboxes, JetStreamAnswer, hello};
-use super::{DURABILITIES, can_sync, capabilities, size, unsupported};
+use super::{DURABILITIES, NODES, READS, REPLICAS, SERVER_PROGRAM, can_sync, capabilities, size, unsupported};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -34,9 +34,10 @@ struct Jetstream {
 /// Connects to the first server that lets us in, and makes the bucket if it is not there.
 pub(super) fn connect(spec: &Spec, nodes: &[Endpoint]) -> Result<Box<dyn Store>, StoreError> {
     let is_private = spec.target == Target::Private;
-    let private_only = ["nodes", "replicas", "program"].into_iter().find(|option| spec.options.contains_key(*option));
+    let private_only =
+        [NODES.info, REPLICAS.info, SERVER_PROGRAM].into_iter().find(|option| option.asked(spec).is_some());
     if let (false, Some(option)) = (is_private, private_only) {
-        return Err(unsupported(spec, format!("{option}= is for a private server; leave it out for yours")));
+        return Err(unsupported(spec, format!("{}= is for a private server; leave it out for yours", option.name)));
     }
     let durability = if is_private { spec.durability.unwrap_or(DURABILITIES[0]) } else { DURABILITIES[0] };
     if let Some(asked) = spec.durability.filter(|asked| *asked != durability) {
@@ -178,10 +179,10 @@ pub(super) fn leaders(_: &Spec, nodes: &[Endpoint]) -> Result<Vec<usize>, StoreE
 /// Returns who is asked: the only copy, or the leader of several, unless somebody is named.
 fn reads(spec: &Spec, config: &Value) -> Result<Reads, StoreError> {
     let is_direct = config["allow_direct"] == true;
-    match spec.options.get("reads").map(String::as_str) {
-        Some("leader") => Ok(Reads::Leader),
-        Some("direct") if is_direct => Ok(Reads::Direct),
-        Some("direct") => Err(unsupported(spec, "reads=direct needs a bucket with allow_direct".into())),
+    match READS.read(spec) {
+        "leader" => Ok(Reads::Leader),
+        "direct" if is_direct => Ok(Reads::Direct),
+        "direct" => Err(unsupported(spec, "reads=direct needs a bucket with allow_direct".into())),
         _ if is_direct && config["num_replicas"] == 1 => Ok(Reads::Direct),
         _ => Ok(Reads::Leader),
     }

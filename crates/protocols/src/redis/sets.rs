@@ -9,16 +9,21 @@ use std::ops::Range;
 use std::time::{Duration, Instant};
 use store::wire::Talk;
 use store::{
-    Endpoint, KeepSets, SET_RESULT_KEY, SetCombination, SetKeeper, SetPlan, SetPrecision, SetWay, StoreError, set_key,
+    Choice, Endpoint, KeepSets, OptionInfo, SET_RESULT_KEY, SetCombination, SetKeeper, SetPlan, SetPrecision, SetWay,
+    StoreError, set_key,
 };
-use study::Spec;
 
-/// The values of the option, the default first.
-pub const NAMES: &[&str] = &["members", "bits", "hll", "elements"];
+/// The option that chooses the way; `elements` is none of the server's.
+pub const WAY: Choice<Option<SetWay>> = OptionInfo::one_of(
+    "way",
+    &[MEMBERS.name, BITS.name, HLL.name, "elements"],
+    "how it keeps sets of ids (job sets): SADD and SINTERCARD, SETBIT and BITOP over an index, PFADD and PFCOUNT, or a key per id",
+)
+.means(&[Some(MEMBERS), Some(BITS), Some(HLL), None]);
 
-const MEMBERS: SetWay = SetWay { name: NAMES[0], precision: SetPrecision::Exact };
-const BITS: SetWay = SetWay { name: NAMES[1], precision: SetPrecision::Exact };
-const HLL: SetWay = SetWay { name: NAMES[2], precision: SetPrecision::HyperLogLog { registers: 1 << 14 } };
+const MEMBERS: SetWay = SetWay { name: "members", precision: SetPrecision::Exact };
+const BITS: SetWay = SetWay { name: "bits", precision: SetPrecision::Exact };
+const HLL: SetWay = SetWay { name: "hll", precision: SetPrecision::HyperLogLog { registers: 1 << 14 } };
 
 /// The number of ids per command.
 const IDS_PER_COMMAND: usize = 500;
@@ -31,12 +36,6 @@ const PIECE_BYTES: usize = 1 << 20;
 
 /// The most bits an array may have: an array is a value of at most 512 MiB.
 const MOST_BITS: usize = 1 << 32;
-
-/// Returns the way that a spec asks for.
-pub fn way(spec: &Spec) -> Option<SetWay> {
-    let asked = spec.options.get("way").map_or(NAMES[0], String::as_str);
-    [MEMBERS, BITS, HLL].into_iter().find(|way| way.name == asked)
-}
 
 /// The server's ability to keep sets, in one of its ways.
 pub struct RedisWay {

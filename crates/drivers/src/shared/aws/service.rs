@@ -26,7 +26,6 @@ pub(crate) struct Service {
 impl Service {
     /// Returns the service of this name (`dynamodb`, `s3`) at an endpoint, reached as the options of the spec say.
     pub(crate) fn of(name: &'static str, spec: &Spec, endpoint: &Endpoint) -> Result<Service, StoreError> {
-        let option = |name: &str| spec.options.get(name).map(String::as_str);
         let host = match endpoint.tcp() {
             // As all other clients have it: the port of the scheme is not named.
             Some((host, port)) if port == if endpoint.tls.is_some() { tls::PORT } else { 80 } => host.to_owned(),
@@ -34,7 +33,7 @@ impl Service {
         };
         let host = HeaderValue::try_from(host)
             .map_err(|_| StoreError::open(endpoint, "the name of the host cannot be sent; correct it"))?;
-        let region = option("region").or_else(|| region_of(endpoint)).unwrap_or(REGION);
+        let region = super::REGION.asked(spec).or_else(|| region_of(endpoint)).unwrap_or(REGION);
         let signer = Signer::new(endpoint, region, name);
         Ok(Service { endpoint: endpoint.clone(), signer, host })
     }
