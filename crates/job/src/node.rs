@@ -21,7 +21,7 @@ pub enum NodeAct<N> {
 pub enum Stroke {
     /// All its processes are killed.
     Kill,
-    /// The node is told to end.
+    /// The node is shut down.
     Stop,
     /// All its processes stop where they are for this time.
     Freeze(Duration),

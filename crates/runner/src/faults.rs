@@ -10,6 +10,7 @@ mod window;
 use crate::changes;
 use crate::measured::Measured;
 use crate::planned_cell::{PlannedCell, seconds};
+use crate::stroke::strike;
 use analysis::{LOOK_S, TOGETHER_S};
 use engine::Outages;
 use host::Nodes;
@@ -115,15 +116,6 @@ impl Faults {
             true => Outages::GiveUp,
             false => Outages::Endure { timeout: self.timeout },
         }
-    }
-}
-
-/// Strikes a node.
-pub(crate) fn strike(nodes: &Nodes, name: &str, stroke: Stroke) -> Result<(), StoreError> {
-    match stroke {
-        Stroke::Kill => nodes.kill(name),
-        Stroke::Stop => nodes.stop(name),
-        Stroke::Freeze(_) => nodes.freeze(name),
     }
 }
 

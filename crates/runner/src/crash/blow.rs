@@ -3,7 +3,7 @@
 use super::Blow;
 use super::cutting::Cutting;
 use super::moment::Moment;
-use crate::faults::strike;
+use crate::stroke::strike;
 use crash::{AckLedger, Endurance, now_ns};
 use host::Nodes;
 use job::Stroke;
