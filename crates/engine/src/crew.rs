@@ -304,8 +304,8 @@ fn carry_out(
         let clock = Clock::get();
         meeting.lights.get_or_init(|| Lights::of(session.parts(), &clock, clock.now()))
     });
-    let signals = Signals { stop, live: &meeting.live, pulse, lights, schedule };
-    let mut lane = Lane::new(trial.worker(index, slots), plan.slots(), &settings, signals, growth);
+    let signals = Signals { stop, live: &meeting.live, pulse };
+    let mut lane = Lane::new(trial.worker(index, slots), plan.slots(), &settings, signals, lights, schedule, growth);
     let Start::Go(origin) = mark.ready() else { return Err(StoreError::Session(NOT_STARTED.into())) };
     let clock = Clock::get();
     let (cpu, delay) = (thread_cpu(), run_delay());
@@ -319,16 +319,16 @@ fn carry_out(
         start,
         stop,
         end,
-        gave_all_up: lane.gave_all_up,
+        gave_all_up: lane.gave_all_up(),
         cpu: thread_cpu() - cpu,
         run_delay: run_delay().saturating_sub(delay),
         ran_out: lane.ran_out,
-        last_reply: lane.last_reply,
+        last_reply: lane.last_reply(),
+        gaps: lane.take_gaps(),
         counts: lane.books.counts,
         histograms: std::mem::take(&mut lane.books.histograms),
         series: lane.books.series,
         growth: lane.growth,
-        gaps: lane.gaps,
         offences: std::mem::take(&mut lane.books.offences),
         reconnected: session.reconnected() - before,
         head_of_line: session.take_head_of_line(),

@@ -1,7 +1,7 @@
 //! What a job is to the engine: state machines over slots, in phases, with an answer at the end.
 
 use crate::turn::{Turn, TurnEnd};
-use crate::{NodeChange, Offence, Phase, Preset};
+use crate::{NodeChange, Offence, Phase, Preset, WhichNode};
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::time::Duration;
@@ -130,7 +130,7 @@ pub trait Job: Send + Sync {
     }
 
     /// Returns the change that kvtrial makes to the nodes of a private store in a phase of this job; `None`: no change.
-    fn change(&self) -> Option<NodeChange> {
+    fn change(&self) -> Option<NodeChange<WhichNode>> {
         None
     }
 

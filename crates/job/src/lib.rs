@@ -8,6 +8,7 @@
 mod books;
 mod doubts;
 mod job;
+mod node;
 mod offence;
 mod phase;
 mod preset;
@@ -19,7 +20,8 @@ pub use job::{
     Arriving, Holds, Job, JobError, JobExtras, JobInfo, JobRequest, ParamInfo, Params, PlanFile, QueryInfo, Step,
     Think, Trial, TrialSetup, Worker,
 };
+pub use node::{NodeAct, NodeChange, Stroke, WhichNode};
 pub use offence::{Offence, Offences, printable};
-pub use phase::{NodeAct, NodeChange, Pace, Phase, Purpose};
+pub use phase::{Pace, Phase, Purpose};
 pub use preset::{FigureMeasure, Preset, PublishedFigure, Scale, Setting};
 pub use turn::{TURN, Turn, TurnEnd};

@@ -1,4 +1,4 @@
-//! Phases of a trial: what they are for, when their operations are sent, and what is done to nodes when a phase begins.
+//! Phases of a trial: what they are for, and when their operations are sent.
 
 /// A phase of a trial.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -84,25 +84,4 @@ impl Phase {
     pub const fn carrying(self, records: u64) -> Phase {
         Phase { carries: Some(records), ..self }
     }
-}
-
-/// A change to the nodes of a private store that a job asks for. A store that kvtrial itself spreads over nodes changes their number
-/// without this, unless a node is killed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct NodeChange {
-    /// The phase it begins with, by name.
-    pub phase: &'static str,
-    /// The kind of change.
-    pub act: NodeAct,
-}
-
-/// The kind of change, and the node it is made to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum NodeAct {
-    /// One more is started, and gets its share of the keys.
-    Add,
-    /// The node of this number, from 1, leaves; `None`: whichever can leave.
-    Remove(Option<usize>),
-    /// The node of this number is killed; `None`: the last of a store that kvtrial spreads, the first of any other.
-    Kill(Option<usize>),
 }

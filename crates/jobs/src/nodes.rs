@@ -21,7 +21,9 @@ mod trial;
 
 use crate::ycsb;
 use crate::ycsb::workload::Workload;
-use job::{Job, JobError, JobExtras, JobInfo, JobRequest, NodeAct, NodeChange, ParamInfo, Trial, TrialSetup};
+use job::{
+    Job, JobError, JobExtras, JobInfo, JobRequest, NodeAct, NodeChange, ParamInfo, Stroke, Trial, TrialSetup, WhichNode,
+};
 use std::collections::BTreeMap;
 use store::Capabilities;
 
@@ -73,32 +75,6 @@ pub static JOB: JobInfo = JobInfo {
     extras: JobExtras::NONE,
 };
 
-/// Which way the number of nodes changes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Change {
-    Add,
-    Remove(WhichNode),
-    Kill(WhichNode),
-}
-
-/// Which node it is that goes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum WhichNode {
-    /// The last of a store that kvtrial spreads over nodes, the first of any other.
-    Usual,
-    /// That of this number, from 1.
-    Number(usize),
-}
-
-impl WhichNode {
-    fn number(self) -> Option<usize> {
-        match self {
-            WhichNode::Usual => None,
-            WhichNode::Number(number) => Some(number),
-        }
-    }
-}
-
 /// Most nodes a store can have.
 const MOST_NODES: usize = 256;
 
@@ -109,7 +85,7 @@ const WHILE_KEYS_MOVE: &str = "while keys move";
 const WHILE_ONE_IS_DEAD: &str = "while a node is dead";
 
 struct Nodes {
-    change: Change,
+    change: NodeAct<WhichNode>,
     /// One part of the run.
     workload: Workload,
     /// The job it is judged as.
@@ -122,12 +98,12 @@ fn prepare(request: &JobRequest) -> Result<Box<dyn Job>, JobError> {
         return Err(JobError(format!("--data {data}: nodes generates its data; use --set records= and value=")));
     }
     let change = match param("change") {
-        "add" => Change::Add,
-        "remove" => Change::Remove(which_node(param("node"))?),
-        "kill" => Change::Kill(which_node(param("node"))?),
+        "add" => NodeAct::Add,
+        "remove" => NodeAct::Remove(which_node(param("node"))?),
+        "kill" => NodeAct::Strike(which_node(param("node"))?, Stroke::Kill),
         other => return Err(JobError(format!("change={other} is not possible; use add, remove or kill"))),
     };
-    if change == Change::Add && param("node") != "usual" {
+    if change == NodeAct::Add && param("node") != "usual" {
         return Err(JobError(
             "node= names the node that leaves or is killed; add change=remove or change=kill, or leave it out".into(),
         ));
@@ -173,13 +149,9 @@ impl Job for Nodes {
         Box::new(trial::NodesTrial::new(self, setup))
     }
 
-    fn change(&self) -> Option<NodeChange> {
-        let (phase, act) = match self.change {
-            Change::Add => (WHILE_KEYS_MOVE, NodeAct::Add),
-            Change::Remove(node) => (WHILE_KEYS_MOVE, NodeAct::Remove(node.number())),
-            Change::Kill(node) => (WHILE_ONE_IS_DEAD, NodeAct::Kill(node.number())),
-        };
-        Some(NodeChange { phase, act })
+    fn change(&self) -> Option<NodeChange<WhichNode>> {
+        let phase = if self.change.strikes() { WHILE_ONE_IS_DEAD } else { WHILE_KEYS_MOVE };
+        Some(NodeChange { phase, act: self.change })
     }
 
     fn logical_bytes(&self) -> u64 {

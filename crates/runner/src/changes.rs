@@ -10,7 +10,7 @@ use study::{Spec, Target};
 ///
 /// # Errors
 /// The store's nodes cannot be changed like that; what to use instead.
-pub(crate) fn of_cell(cell: &PlannedCell) -> Result<Option<NodeChange>, String> {
+pub(crate) fn of_cell(cell: &PlannedCell) -> Result<Option<NodeChange<usize>>, String> {
     let Some(change) = cell.change.filter(|_| !cell.baseline) else { return Ok(None) };
     let (info, spec) = (cell.info, &cell.spec);
     let is_spread = Sharding::of(info, spec).is_some();
@@ -24,10 +24,11 @@ pub(crate) fn of_cell(cell: &PlannedCell) -> Result<Option<NodeChange>, String> 
     let deployment = deployment.transpose().map_err(|error| error.to_string())?;
     let nodes = deployment.as_ref().map_or(1, |deployment| deployment.nodes.len());
     let act = match change.act {
-        NodeAct::Kill(number) => {
+        NodeAct::Strike(node, stroke) => {
             let usual = if is_spread { nodes } else { 1 };
-            NodeAct::Kill(Some(killed(spec, deployment.as_ref(), number.unwrap_or(usual))?))
+            NodeAct::Strike(killed(spec, deployment.as_ref(), node.or(usual))?, stroke)
         }
+        NodeAct::Restart(node) => NodeAct::Restart(node.or(1)),
         // The layer does it.
         _ if is_spread => return Ok(None),
         NodeAct::Add if deployment.as_ref().is_some_and(|deployment| deployment.joining.is_some()) => NodeAct::Add,
@@ -41,7 +42,7 @@ pub(crate) fn of_cell(cell: &PlannedCell) -> Result<Option<NodeChange>, String> 
             ));
         }
     };
-    Ok(Some(NodeChange { act, ..change }))
+    Ok(Some(NodeChange { act, phase: change.phase }))
 }
 
 /// The stores that take one more node.

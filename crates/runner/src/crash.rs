@@ -10,6 +10,7 @@ use crate::error::RunError;
 use crate::execution::Execution;
 use cutting::Cutting;
 use host::{Installation, KeptDirectory, Opening};
+use job::Stroke;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -49,10 +50,15 @@ pub struct CrashRequest {
 /// The blow that makes a crash.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Blow {
-    /// All processes of these nodes are killed, or the one that holds an embedded engine. Where others are left, clients go on for this time.
-    Kill(StruckNodes, Duration),
-    /// All processes of these nodes stop where they are for this time, while clients go on.
-    Freeze(StruckNodes, Duration),
+    /// Nodes are struck, or the process that holds an embedded engine is killed.
+    Nodes {
+        /// The nodes that are struck.
+        which: StruckNodes,
+        /// The way in which they are.
+        stroke: Stroke,
+        /// The time for which clients go on, where other nodes are left. Of nodes that are frozen: while they are.
+        outage: Duration,
+    },
     /// Commands of the user, for a shell: one kills the store, and one starts it again.
     Commands {
         /// Kills it.

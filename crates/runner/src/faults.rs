@@ -10,10 +10,12 @@ mod window;
 use crate::changes;
 use crate::measured::Measured;
 use crate::planned_cell::{PlannedCell, seconds};
+use crate::stroke::strike;
 use analysis::{LOOK_S, TOGETHER_S};
 use engine::Outages;
 use host::Nodes;
-use planned::{Act, CHANGE, restart_in_vain};
+use job::{NodeAct, Stroke};
+use planned::{CHANGE, restart_in_vain};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use store::StoreError;
@@ -247,7 +249,7 @@ impl Faulting {
         }
         for (at, it) in self.state().happened.iter().enumerate().filter(|(at, _)| Some(*at) != change) {
             steps.push((it.fault.at, Step::Do(at)));
-            if let Act::Freeze(_, length) = it.fault.act {
+            if let NodeAct::Strike(_, Stroke::Freeze(length)) = it.fault.act {
                 steps.push((it.fault.at + length, Step::Thaw(at)));
             }
         }
@@ -267,7 +269,7 @@ impl Faulting {
                 return;
             }
             match (self.carry_out_step(step, nodes), led) {
-                (Some(Act::Restart(_)), _) => _ = scope.spawn(move || self.watch_catching_up(at, nodes)),
+                (Some(NodeAct::Restart(_)), _) => _ = scope.spawn(move || self.watch_catching_up(at, nodes)),
                 (Some(_), Some(led)) => _ = scope.spawn(move || self.watch_takeover(at, led, nodes, Duration::MAX)),
                 _ => {}
             }
@@ -296,7 +298,7 @@ impl Faulting {
     }
 
     /// Carries out a step; what was done, if it was.
-    fn carry_out_step(&self, step: Step, nodes: &Nodes) -> Option<Act> {
+    fn carry_out_step(&self, step: Step, nodes: &Nodes) -> Option<NodeAct<usize>> {
         let (Step::Do(at) | Step::Thaw(at)) = step;
         let (act, name) = {
             let mut state = self.state();
@@ -308,11 +310,10 @@ impl Faulting {
         };
         let (done, ends): (Result<(), StoreError>, bool) = match (step, act) {
             (Step::Thaw(_), _) => (nodes.thaw(&name), true),
-            (_, Act::Kill(_)) => (nodes.kill(&name), false),
-            (_, Act::Stop(_)) => (nodes.stop(&name), false),
-            (_, Act::Restart(_)) => (nodes.restart(&name), true),
-            (_, Act::Freeze(..)) => (nodes.freeze(&name), false),
-            (_, Act::Add) => (nodes.join().map(drop), true),
+            (_, NodeAct::Strike(_, stroke)) => (strike(nodes, &name, stroke), false),
+            (_, NodeAct::Restart(_)) => (nodes.restart(&name), true),
+            (_, NodeAct::Add) => (nodes.join().map(drop), true),
+            (_, NodeAct::Remove(_)) => (Err(StoreError::Session("no node can leave it while it serves".into())), true),
         };
         let mut state = self.state();
         let it = &mut state.happened[at];

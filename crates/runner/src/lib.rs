@@ -31,6 +31,7 @@ mod request;
 mod run;
 pub mod search;
 mod silence;
+mod stroke;
 mod supervisor;
 mod task;
 mod trial;

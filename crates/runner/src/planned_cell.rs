@@ -1,7 +1,7 @@
 //! One cell of a plan.
 
 use engine::Settings;
-use job::{NodeChange, Params};
+use job::{NodeChange, Params, WhichNode};
 use std::collections::BTreeMap;
 use std::time::Duration;
 use store::StoreInfo;
@@ -23,7 +23,7 @@ pub struct PlannedCell {
     /// Varied keys with their values here.
     pub varied: BTreeMap<String, String>,
     /// The change that the job wants made to the nodes of its stores.
-    pub change: Option<NodeChange>,
+    pub change: Option<NodeChange<WhichNode>>,
 }
 
 /// Returns how long timed phases last, when the job's parameters say so.

@@ -1,6 +1,7 @@
 //! Crashes of servers that are only just there: Redis behind an adapter that fails at a moment of its own.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
+use job::Stroke;
 use kvtrial_runner::{Blow, BrokenFiles, CrashRequest, Crashed, Execution, crash};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::Duration;
@@ -57,7 +58,7 @@ fn cut(info: &'static StoreInfo) -> CrashCut {
         value_bytes: 228,
         done: 0,
         cuts: 1,
-        blow: Blow::Kill(StruckNodes::All, Duration::ZERO),
+        blow: Blow::Nodes { which: StruckNodes::All, stroke: Stroke::Kill, outage: Duration::ZERO },
         during: CrashMoment::Write,
         longest: Duration::from_millis(20),
         deadline: Duration::from_secs(10),

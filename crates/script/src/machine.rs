@@ -1,5 +1,6 @@
 //! A Lua state with what scripts find there, for the clients of one thread in one phase.
 
+use crate::ask;
 use crate::builtins::ScriptHost;
 use crate::clash::Counting;
 use crate::coroutine::{Coroutine, Raised, calls_of, placed};
@@ -19,7 +20,6 @@ use store::{Capabilities, OperationKind};
 /// Memory a machine may take.
 pub(crate) const MEMORY_BYTES: usize = 512 << 20;
 const LIBRARY: &str = include_str!("library.lua");
-const PRELUDE: &str = include_str!("prelude.lua");
 
 /// A parameter a script declares.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -123,7 +123,7 @@ impl Machine {
         strings::replace(&lua, &host)?;
         exact::install(&lua, &host)?;
         exact::define(&lua, lua.load(LIBRARY).set_name("=kvtrial").call(&host)?)?;
-        let open: Function = lua.load(PRELUDE).set_name("=kvtrial").call((host, chunk))?;
+        let open: Function = lua.load(ask::PRELUDE).set_name("=kvtrial").call((host, chunk))?;
         let own_watch = known.standing.is_none().then(LoopWatch::default);
         let machine = Machine { lua, open, known, own_watch };
         if let Some(watch) = machine.watch() {

@@ -1,5 +1,5 @@
 -- What every script finds: the verbs of kv, json, and libraries without a way out. It gives the function that opens a client: a
--- world of its own, in which the script's text is run, and the function of its coroutine.
+-- world of its own, in which the script's text is run, and the function of its coroutine. GET, PUT and so on are locals from ask.rs.
 local host, chunk = ...
 local yield, error, type, tostring, tonumber = coroutine.yield, error, type, tostring, tonumber
 local setmetatable, setfenv, next, pairs, ipairs, select, floor = setmetatable, setfenv, next, pairs, ipairs, select, math.floor
@@ -83,30 +83,30 @@ local verbs = {}
 function verbs.get(key, more)
   if type(key) ~= 'string' then wrong('kv.get', 'key', key) end
   if more ~= nil then surplus('kv.get', 'a key', more) end
-  return yield(1, key)
+  return yield(GET, key)
 end
 
 function verbs.put(key, value, more)
   if type(key) ~= 'string' then wrong('kv.put', 'key', key) end
   if type(value) ~= 'string' then wrong('kv.put', 'value', value) end
   if more ~= nil then surplus('kv.put', 'a key and a value', more) end
-  return yield(2, key, value)
+  return yield(PUT, key, value)
 end
 
 function verbs.delete(key, more)
   if type(key) ~= 'string' then wrong('kv.delete', 'key', key) end
   if more ~= nil then surplus('kv.delete', 'a key', more) end
-  return yield(3, key)
+  return yield(DELETE, key)
 end
 
 function verbs.append(key, value, more)
   if type(key) ~= 'string' then wrong('kv.append', 'key', key) end
   if type(value) ~= 'string' then wrong('kv.append', 'value', value) end
   if more ~= nil then surplus('kv.append', 'a key and a value', more) end
-  if native.append then return yield(4, key, value) end
-  local before, failed = yield(1, key)
+  if native.append then return yield(APPEND, key, value) end
+  local before, failed = yield(GET, key)
   if failed then return nil, failed end
-  return yield(2, key, (before or '') .. value)
+  return yield(PUT, key, (before or '') .. value)
 end
 
 function verbs.increment(key, by, more)
@@ -115,14 +115,14 @@ function verbs.increment(key, by, more)
   whole('kv.increment', 'step', by)
   if more ~= nil then surplus('kv.increment', 'a key and a step', more) end
   if native.increment then
-    local count, failed = yield(5, key, by)
+    local count, failed = yield(INCREMENT, key, by)
     if failed then return nil, failed end
     return (counted('kv.increment', count))
   end
-  local before, failed = yield(1, key)
+  local before, failed = yield(GET, key)
   if failed then return nil, failed end
   local sum = counted('kv.increment', (tonumber(before) or 0) + by)
-  local _, lost = yield(2, key, ('%d'):format(sum))
+  local _, lost = yield(PUT, key, ('%d'):format(sum))
   if lost then return nil, lost end
   return sum
 end
@@ -131,11 +131,11 @@ function verbs.get_counter(key, more)
   if type(key) ~= 'string' then wrong('kv.get_counter', 'key', key) end
   if more ~= nil then surplus('kv.get_counter', 'a key', more) end
   if native.increment then
-    local count, failed = yield(6, key)
+    local count, failed = yield(GET_COUNTER, key)
     if failed then return nil, failed end
     return (counted('kv.get_counter', count))
   end
-  local text, failed = yield(1, key)
+  local text, failed = yield(GET, key)
   if failed then return nil, failed end
   return text and (counted('kv.get_counter', tonumber(text)))
 end
@@ -146,7 +146,7 @@ function verbs.increment_field(key, field, by, more)
   if by == nil then by = 1 end
   whole('kv.increment_field', 'step', by)
   if more ~= nil then surplus('kv.increment_field', 'a key, a field and a step', more) end
-  local count, failed = yield(7, key, field, by)
+  local count, failed = yield(INCREMENT_FIELD, key, field, by)
   if failed then return nil, failed end
   return (counted('kv.increment_field', count))
 end
@@ -154,7 +154,7 @@ end
 function verbs.get_fields(key, more)
   if type(key) ~= 'string' then wrong('kv.get_fields', 'key', key) end
   if more ~= nil then surplus('kv.get_fields', 'a key', more) end
-  local names, counts = yield(8, key)
+  local names, counts = yield(GET_FIELDS, key)
   if not names then return nil, counts end
   local fields = {}
   for at = 1, #names do fields[names[at]] = counted('kv.get_fields', tonumber(counts[at])) end
@@ -166,10 +166,10 @@ function verbs.cas(key, expected, value, more)
   if expected ~= nil and type(expected) ~= 'string' then wrong('kv.cas', 'expected value', expected) end
   if type(value) ~= 'string' then wrong('kv.cas', 'value', value) end
   if more ~= nil then surplus('kv.cas', 'a key, the expected value and a value', more) end
-  local found, version, failed = yield(9, key)
+  local found, version, failed = yield(GET_VERSIONED, key)
   if failed then return nil, failed end
   if found ~= expected then return false end
-  return yield(10, key, value, version, found)
+  return yield(CAS, key, value, version, found)
 end
 
 local function get_many(verb, keys, more)
@@ -179,7 +179,7 @@ local function get_many(verb, keys, more)
   local found, values = {}, nil
   if native.get_many and #keys > 1 then
     local names
-    names, values = yield(11, keys)
+    names, values = yield(GET_MANY, keys)
     if not names then return nil, values end
     local by_name = {}
     for at = 1, #names do by_name[names[at]] = values[at] end
@@ -188,7 +188,7 @@ local function get_many(verb, keys, more)
     local asked = {}
     for at = 1, #keys do asked[at] = keys[at] end
     for at = 1, #asked do
-      local value, failed = yield(1, asked[at])
+      local value, failed = yield(GET, asked[at])
       if failed then return nil, failed end
       found[at] = value
     end
@@ -227,9 +227,9 @@ local function put_many(verb, pairs_given, more)
     if type(values[at]) ~= 'string' then wrong(verb, 'value ' .. at, values[at]) end
   end
   if #keys == 0 then return end
-  if native.put_many and #keys > 1 then return yield(12, keys, values) end
+  if native.put_many and #keys > 1 then return yield(PUT_MANY, keys, values) end
   for at = 1, #keys do
-    local _, failed = yield(2, keys[at], values[at])
+    local _, failed = yield(PUT, keys[at], values[at])
     if failed then return nil, failed end
   end
 end
@@ -241,7 +241,7 @@ local function pages(lo, hi, most, each)
   local start, left, page = lo, most, 32
   while left > 0 do
     local asked = min(left, page)
-    local names, values = yield(13, start, asked)
+    local names, values = yield(SCAN, start, asked)
     if not names then return values end
     for at = 1, #names do
       if hi and names[at] >= hi then return end
@@ -287,7 +287,7 @@ function verbs.scan(start, second, each, most, more)
   if each ~= nil or most ~= nil then surplus('kv.scan', 'a first key and a limit', each or most) end
   if second < 1 then error('kv.scan: the limit must be 1 or more and is ' .. second, 2) end
   if second >= 2 ^ 32 then error('kv.scan: the limit must be below 2^32 and is ' .. second, 2) end
-  local names, values = yield(13, start, second)
+  local names, values = yield(SCAN, start, second)
   if not names then return nil, values end
   local found = {}
   for at = 1, #names do found[at] = { key = names[at], value = values[at] } end
@@ -298,7 +298,7 @@ end
 function verbs.del(key, more)
   if type(key) ~= 'string' then wrong('kv.del', 'key', key) end
   if more ~= nil then surplus('kv.del', 'a key', more) end
-  return yield(3, key)
+  return yield(DELETE, key)
 end
 
 function verbs.range(lo, hi, most, more)
@@ -316,7 +316,7 @@ function verbs.mdel(keys, more)
   local asked, gone = {}, 0
   for at = 1, #keys do asked[at] = keys[at] end
   for at = 1, #asked do
-    local was_there, failed = yield(3, asked[at])
+    local was_there, failed = yield(DELETE, asked[at])
     if failed then return nil, failed end
     if was_there then gone = gone + 1 end
   end

@@ -1,6 +1,7 @@
 //! Crashes: stores with a known fault are found out, one without is not accused.
 
 use crash::proof::{FAULTS, NAME};
+use job::Stroke;
 use runner::{Blow, BrokenFiles, CrashRequest, Crashed, Execution, RunError};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -94,7 +95,7 @@ impl CrashProofs<'_> {
             value_bytes: VALUE_BYTES,
             done: 0,
             cuts: kills,
-            blow: Blow::Kill(StruckNodes::All, Duration::ZERO),
+            blow: Blow::Nodes { which: StruckNodes::All, stroke: Stroke::Kill, outage: Duration::ZERO },
             during: CrashMoment::Write,
             longest,
             deadline: Duration::from_secs(10),

@@ -9,16 +9,16 @@ use store::{Heed, OperationKind, Reply, Session, Slot, StoreError};
 impl Lane<'_> {
     /// Gives every idle slot its next operation.
     pub(super) fn dispatch_ready(&mut self, session: &mut dyn Session) -> Result<(), StoreError> {
-        if !self.at_once && self.now < self.end {
+        if !self.slots.at_once && self.time.now < self.time.end {
             return self.send_ready(session);
         }
-        let mut left = if self.now < self.end { self.ready.len() } else { 0 };
+        let mut left = if self.time.now < self.time.end { self.slots.ready.len() } else { 0 };
         while left > 0
-            && let Some(slot) = self.ready.pop_front()
+            && let Some(slot) = self.slots.ready.pop_front()
         {
             left -= 1;
             self.run_slot(session, slot)?;
-            if self.now >= self.end {
+            if self.time.now >= self.time.end {
                 return Ok(()); // a store that answers at once lets time pass within the turn
             }
         }
@@ -27,10 +27,10 @@ impl Lane<'_> {
 
     /// Gives every idle slot its next operation, on a session that answers later.
     fn send_ready(&mut self, session: &mut dyn Session) -> Result<(), StoreError> {
-        std::mem::swap(&mut self.ready, &mut self.sending);
-        let mut sending = std::mem::take(&mut self.sending);
+        std::mem::swap(&mut self.slots.ready, &mut self.slots.sending);
+        let mut sending = std::mem::take(&mut self.slots.sending);
         let sent = sending.drain(..).try_for_each(|slot| self.send_slot(session, slot));
-        self.sending = sending;
+        self.slots.sending = sending;
         sent
     }
 
@@ -39,37 +39,37 @@ impl Lane<'_> {
         self.look_ahead(session, slot);
         let done = self.books.counts.operations;
         // A slow store's turn is cut short: signs of life are given between turns.
-        let end = self.end.min(self.now.saturating_add(self.tick));
+        let end = self.time.end.min(self.time.now.saturating_add(self.time.tick));
         let turn = Turn {
             session,
             books: &mut self.books,
-            clock: self.clock,
-            every: self.every,
-            until_timed: &mut self.until_timed,
-            chained: self.chained && self.every == 1,
-            now: &mut self.now,
+            clock: self.time.clock,
+            every: self.sampling.every,
+            until_timed: &mut self.sampling.until_timed,
+            chained: self.sampling.chained,
+            now: &mut self.time.now,
             end,
         };
         let end = self.job.take_turn(slot, turn);
         self.signals.pulse.beat();
         session.rest(slot);
-        if self.now >= self.end && !self.time_is_over {
+        if self.time.has_just_ended() {
             self.end_time(Some(slot).filter(|_| self.books.counts.operations > done));
         }
         if self.growth.watches() && self.books.counts.operations > done {
-            self.now = self.clock.now();
-            self.growth.batch(self.now, self.job.stored(), &self.books.histograms);
+            self.time.look();
+            self.growth.batch(self.time.now, self.job.stored(), &self.books.histograms);
         }
         match end? {
-            TurnEnd::Over => self.ready.push_back(slot),
-            TurnEnd::Waits => self.waiting.push(slot),
+            TurnEnd::Over => self.slots.ready.push_back(slot),
+            TurnEnd::Waits => self.slots.waiting.push(slot),
             TurnEnd::Finished => {}
             TurnEnd::TookOff { kind, timed } => {
-                self.at_once = false;
+                self.slots.at_once = false;
                 self.took_off(slot, kind, timed, NO_PART);
             }
             TurnEnd::CheckTookOff => {
-                self.at_once = false;
+                self.slots.at_once = false;
                 self.check_took_off(slot);
             }
         }
@@ -90,7 +90,6 @@ impl Lane<'_> {
     /// Closed loop: the slot's next operation, on a session that answers later.
     #[inline]
     fn send_slot(&mut self, session: &mut dyn Session, slot: Slot) -> Result<(), StoreError> {
-        let lights = self.signals.lights;
         let step = self.job.next(slot);
         let operation = match &step {
             Step::Operation(operation) => operation,
@@ -99,25 +98,21 @@ impl Lane<'_> {
                     None => self.check_took_off(slot),
                     Some(ref reply) => {
                         self.checked(slot, reply);
-                        self.ready.push_back(slot);
+                        self.slots.ready.push_back(slot);
                     }
                 }
                 return Ok(());
             }
             Step::Wait => {
-                self.waiting.push(slot);
+                self.slots.waiting.push(slot);
                 return Ok(());
             }
             Step::Finished => return Ok(()),
         };
         let kind = operation.kind();
-        let part = part_of(lights, session, operation);
+        let part = part_of(self.dark.as_ref(), session, operation);
         self.books.counts.bytes_written += operation.bytes_written();
-        self.until_timed -= 1;
-        let timed = self.until_timed == 0;
-        if timed {
-            self.until_timed = self.every;
-        }
+        let timed = self.sampling.times();
         match session.submit(slot, operation) {
             Ok(None) => {
                 self.took_off(slot, kind, timed, part);
@@ -134,50 +129,41 @@ impl Lane<'_> {
     /// A session that has answered later so far answers this operation at once.
     #[cold]
     fn answered_at_once(&mut self, slot: Slot, kind: OperationKind, timed: bool, reply: &Reply<'_>) {
-        self.at_once = true;
+        self.slots.at_once = true;
         if timed {
-            let start = self.now;
-            self.now = self.clock.now();
+            let start = self.time.now;
+            self.time.look();
             match reply {
-                Reply::Failed(_) => self.books.fail(kind, self.now),
+                Reply::Failed(_) => self.books.fail(kind, self.time.now),
                 _ => {
-                    self.books.respond(kind, self.now, self.clock.ns(self.now.saturating_sub(start)), 1);
+                    self.books.respond(kind, self.time.now, self.time.clock.ns(self.time.now.saturating_sub(start)), 1);
                 }
             }
         }
         self.complete(slot, kind, reply);
-        self.ready.push_back(slot);
+        self.slots.ready.push_back(slot);
     }
 
     /// An operation is in flight; it is stamped when the others are that are sent with it.
     #[inline(always)]
     fn took_off(&mut self, slot: Slot, kind: OperationKind, timed: bool, part: u16) {
-        self.in_flight[slot as usize] = InFlight { kind, timed, flight: Flight::Operation, sent: 0, due: 0, part };
-        self.active += 1;
-        self.submitted.push(slot);
+        let flight = Flight::Operation;
+        self.slots.took_off(slot, InFlight { kind, timed, flight, sent: 0, due: 0, part });
     }
 
     /// Notes that a check is in flight, and stamps the check like the operations, for its deadline.
     #[cold]
     pub(super) fn check_took_off(&mut self, slot: Slot) {
-        let flight = Flight::Check;
-        self.in_flight[slot as usize] =
-            InFlight { kind: OperationKind::Get, timed: false, flight, sent: 0, due: 0, part: NO_PART };
-        self.active += 1;
-        self.submitted.push(slot);
+        self.slots.took_off(slot, InFlight::CHECK);
     }
 
     /// Reads the clock one time for all operations that are about to be sent together.
     #[inline]
     pub(super) fn stamp_submitted(&mut self) {
-        if self.submitted.is_empty() {
+        if self.slots.submitted.is_empty() {
             return;
         }
-        let now = self.clock.now();
-        self.now = now;
-        for &slot in &self.submitted {
-            self.in_flight[slot as usize].sent = now;
-        }
-        self.submitted.clear();
+        self.time.look();
+        self.slots.stamp(self.time.now);
     }
 }

@@ -1,42 +1,32 @@
 //! What is done with a reply: timed, counted, checked by the job.
 
-use super::{Flight, InFlight, Lane};
+use super::sampling::Burst;
+use super::{Dark, Flight, InFlight, Lane};
 use crate::schedule::Next;
 use job::Offence;
 use measure::Ticks;
 use store::{OperationKind, Reply, Sink, Slot};
 use study::ReasonKind;
 
-/// Replies of one kind that arrived together to operations sent together: one latency, recorded once.
-pub(super) struct Burst {
-    kind: OperationKind,
-    sent: Ticks,
-    arrived: Ticks,
-    replies: u32,
-}
-
-impl Burst {
-    /// Nothing has arrived.
-    pub(super) const NONE: Burst = Burst { kind: OperationKind::Get, sent: 0, arrived: 0, replies: 0 };
-}
-
 impl Lane<'_> {
     /// Closes the books.
     pub(crate) fn finish(&mut self) {
-        self.arrival = Next::Unknown; // another thread sends it, if there is one
+        if let Some(open) = &mut self.open {
+            open.arrival = Next::Unknown; // another thread sends it, if there is one
+        }
         self.record_burst();
         let answered = self.books.counts.answered();
-        self.books.counts.late = answered - self.in_time.unwrap_or(answered);
+        self.books.counts.late = answered - self.time.in_time.unwrap_or(answered);
         self.books.close();
-        self.growth.finish(self.clock.now(), self.job.stored(), &self.books.histograms);
+        self.growth.finish(self.time.clock.now(), self.job.stored(), &self.books.histograms);
     }
 
     /// Records the latency of the replies since the last call.
     pub(super) fn record_burst(&mut self) {
-        let burst = &mut self.burst;
+        let burst = &mut self.sampling.burst;
         let replies = std::mem::take(&mut burst.replies);
         if replies > 0 {
-            let ns = self.clock.ns(burst.arrived.saturating_sub(burst.sent));
+            let ns = self.time.clock.ns(burst.arrived.saturating_sub(burst.sent));
             self.books.respond(burst.kind, burst.arrived, ns, replies);
         }
     }
@@ -45,22 +35,24 @@ impl Lane<'_> {
     #[inline(never)]
     fn begin_burst(&mut self, kind: OperationKind, sent: Ticks) {
         self.record_burst();
-        self.burst = Burst { kind, sent, arrived: self.now, replies: 0 };
+        self.sampling.burst = Burst { kind, sent, arrived: self.time.now, replies: 0 };
     }
 
     /// A reply that is not to an operation.
     #[cold]
     fn beside(&mut self, slot: Slot, reply: &Reply<'_>) {
-        if self.in_flight[slot as usize].flight != Flight::Check {
+        if self.slots.in_flight[slot as usize].flight != Flight::Check {
             return self.unasked(reply);
         }
-        self.in_flight[slot as usize].flight = Flight::Nothing;
-        self.active -= 1;
-        if self.ready.is_empty() {
-            self.free_since = self.now;
+        self.slots.in_flight[slot as usize].flight = Flight::Nothing;
+        self.slots.active -= 1;
+        if let Some(open) = &mut self.open
+            && self.slots.ready.is_empty()
+        {
+            open.free_since = self.time.now;
         }
         self.checked(slot, reply);
-        self.ready.push_back(slot);
+        self.slots.ready.push_back(slot);
     }
 
     /// Counts the reply to a check and lets the job look at it.
@@ -97,45 +89,46 @@ impl Sink for Lane<'_> {
     #[inline]
     fn arrived(&mut self) {
         self.record_burst();
-        self.now = self.clock.now();
-        self.burst.arrived = self.now;
-        if self.now >= self.end && !self.time_is_over {
+        self.time.look();
+        self.sampling.burst.arrived = self.time.now;
+        if self.time.has_just_ended() {
             self.end_time(None);
         }
         if self.growth.watches() {
-            self.growth.batch(self.now, self.job.stored(), &self.books.histograms);
+            self.growth.batch(self.time.now, self.job.stored(), &self.books.histograms);
         }
     }
 
     #[inline]
     fn reply(&mut self, slot: Slot, reply: &Reply<'_>) {
-        let state = &mut self.in_flight[slot as usize];
+        let state = &mut self.slots.in_flight[slot as usize];
         if state.flight != Flight::Operation {
             return self.beside(slot, reply);
         }
         state.flight = Flight::Nothing;
         let InFlight { kind, timed, sent, due, part, .. } = *state;
-        self.active -= 1;
-        if let Some(lights) = self.signals.lights {
+        self.slots.active -= 1;
+        if let Some(Dark { lights, gaps }) = &mut self.dark {
             match reply {
                 Reply::Failed(_) => lights.failed(part, sent),
-                _ => lights.good(part, sent, self.now, &mut self.gaps),
+                _ => lights.good(part, sent, self.time.now, gaps),
             }
         }
-        if self.signals.schedule.is_some() {
-            if self.ready.is_empty() {
-                self.free_since = self.now;
+        if let Some(open) = &mut self.open {
+            open.last_reply = self.time.now;
+            if self.slots.ready.is_empty() {
+                open.free_since = self.time.now;
             }
             self.record_open(kind, sent, due, reply);
         } else if timed && matches!(reply, Reply::Failed(_)) {
-            self.books.fail(kind, self.now);
+            self.books.fail(kind, self.time.now);
         } else if timed {
-            if sent != self.burst.sent || kind != self.burst.kind {
+            if sent != self.sampling.burst.sent || kind != self.sampling.burst.kind {
                 self.begin_burst(kind, sent);
             }
-            self.burst.replies += 1;
+            self.sampling.burst.replies += 1;
         }
         self.complete(slot, kind, reply);
-        self.ready.push_back(slot);
+        self.slots.ready.push_back(slot);
     }
 }

@@ -4,11 +4,11 @@ use super::found::Found;
 use super::meanwhile::Meanwhile;
 use super::placed::Placed;
 use super::sweep::{Leftovers, Move};
-use super::{Change, Nodes, WHILE_KEYS_MOVE, WHILE_ONE_IS_DEAD, WhichNode};
+use super::{Nodes, WHILE_KEYS_MOVE, WHILE_ONE_IS_DEAD};
 use crate::ycsb::key::key;
 use crate::ycsb::run::Run;
 use crate::ycsb::trial::YcsbTrial;
-use job::{Phase, Trial, TrialSetup, Worker};
+use job::{NodeAct, Phase, Trial, TrialSetup, WhichNode, Worker};
 use std::collections::HashSet;
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -20,7 +20,7 @@ use study::{Answer, Reason, WriteAccount};
 
 /// State shared by the workers of one execution.
 pub(super) struct NodesTrial<'a> {
-    change: Change,
+    change: NodeAct<WhichNode>,
     can_move: bool,
     pub(super) ycsb: YcsbTrial<'a>,
     /// `None`: the store is one node.
@@ -108,7 +108,7 @@ impl<'a> NodesTrial<'a> {
 
     /// What is done, in order. Only what a store keeps can be read back; only who is killed is missed.
     fn parts(&self) -> impl Iterator<Item = Part> {
-        let (keeps, kills) = (self.ycsb.keeps == Keeps::Everything, matches!(self.change, Change::Kill(_)));
+        let (keeps, kills) = (self.ycsb.keeps == Keeps::Everything, self.change.strikes());
         PARTS.into_iter().filter(move |part| match part {
             Part::ReadBack | Part::AskOldNodes | Part::Leftovers => keeps,
             Part::Dead => kills,
@@ -166,11 +166,12 @@ impl<'a> NodesTrial<'a> {
         };
         if let Some(spread) = &spread {
             let nodes = spread.nodes();
-            let index = |node: WhichNode| node.number().unwrap_or(nodes) - 1;
+            let index = |node: WhichNode| node.or(nodes) - 1;
             let change = match self.change {
-                Change::Add => NumberChange::Joins,
-                Change::Remove(node) => NumberChange::Leaves(index(node)),
-                Change::Kill(node) => NumberChange::Lost(index(node)),
+                NodeAct::Add => NumberChange::Joins,
+                NodeAct::Remove(node) => NumberChange::Leaves(index(node)),
+                NodeAct::Strike(node, _) => NumberChange::Lost(index(node)),
+                NodeAct::Restart(_) => return Err(StoreError::Session("it has no node to start again".into())),
             };
             if nodes < 2 {
                 return Err(StoreError::Session(
@@ -236,7 +237,7 @@ impl Trial for NodesTrial<'_> {
                 self.asks_old_nodes.store(true, Ordering::Relaxed);
             }
             // A cluster has its new order when the part before is over.
-            Part::While if self.spread().is_none() && matches!(self.change, Change::Kill(_)) => {}
+            Part::While if self.spread().is_none() && self.change.strikes() => {}
             Part::Load | Part::Before | Part::Dead | Part::While | Part::After | Part::ReadBack | Part::Leftovers => {
                 return None;
             }
@@ -314,7 +315,7 @@ impl Trial for NodesTrial<'_> {
     }
 
     fn keys_left(&self) -> Option<u64> {
-        self.ycsb.keys_left().filter(|_| !matches!(self.change, Change::Kill(_)))
+        self.ycsb.keys_left().filter(|_| !self.change.strikes())
     }
 
     fn key(&self, index: u64, out: &mut Vec<u8>) -> bool {

@@ -3,8 +3,10 @@
 use super::Blow;
 use super::cutting::Cutting;
 use super::moment::Moment;
+use crate::stroke::strike;
 use crash::{AckLedger, Endurance, now_ns};
 use host::Nodes;
+use job::Stroke;
 use std::process::{Command, ExitStatus, Stdio};
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
@@ -21,11 +23,11 @@ impl Cutting<'_> {
     /// Returns the nodes that are struck, by name.
     pub(super) fn struck(&self) -> Vec<String> {
         let names = self.installation.nodes().map(Nodes::names).unwrap_or_default();
-        let share = match self.request.blow {
-            Blow::Kill(share, _) | Blow::Freeze(share, _) => share,
+        let which = match self.request.blow {
+            Blow::Nodes { which, .. } => which,
             Blow::Commands { .. } => return Vec::new(),
         };
-        let places = self.set().struck(share.of(names.len()), names.len());
+        let places = self.set().struck(which.of(names.len()), names.len());
         places.into_iter().map(|place| names[place].clone()).collect()
     }
 
@@ -33,8 +35,9 @@ impl Cutting<'_> {
     pub(super) fn outage(&self) -> Option<Duration> {
         let nodes = self.installation.nodes()?.names().len();
         match self.request.blow {
-            Blow::Kill(share, _) if share.of(nodes) == nodes => None,
-            Blow::Kill(_, outage) | Blow::Freeze(_, outage) => Some(outage),
+            Blow::Nodes { stroke: Stroke::Freeze(time), .. } => Some(time),
+            Blow::Nodes { which, .. } if which.of(nodes) == nodes => None,
+            Blow::Nodes { outage, .. } => Some(outage),
             Blow::Commands { .. } => None,
         }
     }
@@ -91,16 +94,17 @@ impl Cutting<'_> {
                 // It lived until then at least.
                 return Ok(ledger.acknowledged_at_ns().last().copied().unwrap_or(begun));
             }
-            (Blow::Kill(..) | Blow::Freeze(..), None) => match moment.worker.load(Ordering::Acquire) {
+            (Blow::Nodes { .. }, None) => match moment.worker.load(Ordering::Acquire) {
                 0 => return Err(StoreError::Session("its process did not report its id".into())),
                 worker => host::worker::kill(worker),
             },
-            (Blow::Kill(..), Some(nodes)) if self.outage().is_none() => {
+            (Blow::Nodes { stroke: Stroke::Kill, .. }, Some(nodes)) if self.outage().is_none() => {
                 let killed = nodes.kill_all();
                 return Ok(now_ns() - killed.elapsed().as_nanos() as u64);
             }
-            (Blow::Kill(..), Some(nodes)) => self.struck().iter().try_for_each(|name| nodes.kill(name))?,
-            (Blow::Freeze(..), Some(nodes)) => self.struck().iter().try_for_each(|name| nodes.freeze(name))?,
+            (Blow::Nodes { stroke, .. }, Some(nodes)) => {
+                self.struck().iter().try_for_each(|name| strike(nodes, name, *stroke))?;
+            }
         }
         Ok(begun)
     }

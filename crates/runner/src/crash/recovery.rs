@@ -8,6 +8,7 @@ use crate::error::RunError;
 use crate::message::CrashTurn;
 use crash::{AckLedger, now_ns};
 use host::Nodes;
+use job::Stroke;
 use std::process::Child;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
@@ -33,13 +34,15 @@ impl Cutting<'_> {
         match (&self.request.blow, self.installation.nodes()) {
             (Blow::Commands { start, .. }, _) => command = Some(shell(start).spawn().map_err(in_words)?),
             (_, None) => return Ok(None),
-            (Blow::Kill(..), Some(nodes)) => {
+            (Blow::Nodes { stroke: Stroke::Kill | Stroke::Stop, .. }, Some(nodes)) => {
                 // Those of several wait for each other.
                 let struck = self.struck();
                 struck.iter().try_for_each(|name| nodes.launch(name))?;
                 struck.iter().try_for_each(|name| nodes.await_ready(name))?;
             }
-            (Blow::Freeze(..), Some(nodes)) => self.struck().iter().try_for_each(|name| nodes.thaw(name))?,
+            (Blow::Nodes { stroke: Stroke::Freeze(_), .. }, Some(nodes)) => {
+                self.struck().iter().try_for_each(|name| nodes.thaw(name))?;
+            }
         }
         loop {
             let Err(error) = self.ask() else { return Ok(Some(begun.elapsed())) };

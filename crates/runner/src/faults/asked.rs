@@ -1,6 +1,7 @@
 //! Faults by name: usual ones, worked out for the number of nodes of each store and the length of a trial.
 
-use super::planned::{Act, PlannedFault};
+use super::planned::PlannedFault;
+use job::{NodeAct, Stroke};
 use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
@@ -54,9 +55,11 @@ impl UsualFault {
     fn planned(self, nodes: usize, length: Duration) -> Result<Vec<PlannedFault>, String> {
         let share = |share: f64| length.mul_f64(share);
         Ok(match self {
-            UsualFault::Kill => vec![at(share(1.0 / 3.0), Act::Kill(1)), at(share(2.0 / 3.0), Act::Restart(1))],
-            UsualFault::LoseOneForGood => vec![at(share(1.0 / 3.0), Act::Kill(1))],
-            UsualFault::ScaleOut => vec![at(share(1.0 / 3.0), Act::Add)],
+            UsualFault::Kill => {
+                vec![at(share(1.0 / 3.0), NodeAct::Strike(1, Stroke::Kill)), at(share(2.0 / 3.0), NodeAct::Restart(1))]
+            }
+            UsualFault::LoseOneForGood => vec![at(share(1.0 / 3.0), NodeAct::Strike(1, Stroke::Kill))],
+            UsualFault::ScaleOut => vec![at(share(1.0 / 3.0), NodeAct::Add)],
             UsualFault::Flap if length < LEAST_TO_FLAP => {
                 return Err(format!(
                     "freezing a node five times needs --set seconds={} or more",
@@ -65,13 +68,18 @@ impl UsualFault {
             }
             UsualFault::Flap => {
                 let times = (0..5).map(|time| share(0.2 + 0.12 * f64::from(time)));
-                times.map(|when| at(when, Act::Freeze(1, Duration::from_secs(1)))).collect()
+                times.map(|when| at(when, NodeAct::Strike(1, Stroke::Freeze(Duration::from_secs(1))))).collect()
             }
             // A node is away for a third of its turn.
             UsualFault::Rolling => {
                 let turn = 0.8 / nodes as f64;
                 let begin = |node: usize| 0.1 + turn * (node - 1) as f64;
-                let one = |node| [(begin(node), Act::Stop(node)), (begin(node) + turn / 3.0, Act::Restart(node))];
+                let one = |node| {
+                    [
+                        (begin(node), NodeAct::Strike(node, Stroke::Stop)),
+                        (begin(node) + turn / 3.0, NodeAct::Restart(node)),
+                    ]
+                };
                 (1..=nodes).flat_map(one).map(|(when, act)| at(share(when), act)).collect()
             }
         })
@@ -96,17 +104,10 @@ impl AskedFault {
     }
 }
 
-fn at(when: Duration, act: Act) -> PlannedFault {
+fn at(when: Duration, act: NodeAct<usize>) -> PlannedFault {
     // Whole milliseconds: what is said is what is done.
     let when = Duration::from_millis(when.as_millis() as u64);
-    let words = match act {
-        Act::Kill(node) => format!("kill {node}"),
-        Act::Stop(node) => format!("stop {node}"),
-        Act::Restart(node) => format!("restart {node}"),
-        Act::Freeze(node, length) => format!("freeze {node} for {}s", length.as_secs_f64()),
-        Act::Add => "add".into(),
-    };
-    PlannedFault { text: format!("at {}s {words}", when.as_secs_f64()), at: when, act }
+    PlannedFault { text: format!("at {}s {act}", when.as_secs_f64()), at: when, act }
 }
 
 impl FromStr for AskedFault {

@@ -1,6 +1,6 @@
 //! A fault as it is asked for in words.
 
-use job::NodeAct;
+use job::{NodeAct, Stroke};
 use std::collections::BTreeSet;
 use std::fmt;
 use std::str::FromStr;
@@ -17,45 +17,14 @@ const LONGEST_S: f64 = 1e6;
 pub struct PlannedFault {
     pub(super) text: String,
     pub(super) at: Duration,
-    pub(super) act: Act,
-}
-
-/// The act that is done, and the node it is done to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Act {
-    Kill(usize),
-    Stop(usize),
-    Restart(usize),
-    Freeze(usize, Duration),
-    Add,
+    /// The nodes have numbers from 1.
+    pub(super) act: NodeAct<usize>,
 }
 
 impl PlannedFault {
     /// Returns the act that a job wants done when a phase begins, as a fault.
-    pub(super) fn of_job(act: NodeAct) -> PlannedFault {
-        let (text, act) = match act {
-            NodeAct::Add | NodeAct::Remove(_) => (format!("{CHANGE} add"), Act::Add),
-            NodeAct::Kill(node) => {
-                let node = node.unwrap_or(1);
-                (format!("{CHANGE} kill {node}"), Act::Kill(node))
-            }
-        };
-        PlannedFault { text, at: Duration::ZERO, act }
-    }
-}
-
-impl Act {
-    /// Returns the node it is done to, from 1; `None`: it makes one.
-    pub(super) fn node(self) -> Option<usize> {
-        match self {
-            Act::Kill(node) | Act::Stop(node) | Act::Restart(node) | Act::Freeze(node, _) => Some(node),
-            Act::Add => None,
-        }
-    }
-
-    /// Returns whether a node that served does so no longer.
-    pub(super) fn strikes(self) -> bool {
-        matches!(self, Act::Kill(_) | Act::Stop(_) | Act::Freeze(..))
+    pub(super) fn of_job(act: NodeAct<usize>) -> PlannedFault {
+        PlannedFault { text: format!("{CHANGE} {act}"), at: Duration::ZERO, act }
     }
 }
 
@@ -69,13 +38,14 @@ impl FromStr for PlannedFault {
             number.ok_or("nodes are numbered from 1: 'at 5s kill 1'")
         };
         let (at, act) = match words[..] {
-            ["at", at, "kill", of] => (at, Act::Kill(node(of)?)),
-            ["at", at, "stop", of] => (at, Act::Stop(node(of)?)),
-            ["at", at, "restart", of] => (at, Act::Restart(node(of)?)),
+            ["at", at, "kill", of] => (at, NodeAct::Strike(node(of)?, Stroke::Kill)),
+            ["at", at, "stop", of] => (at, NodeAct::Strike(node(of)?, Stroke::Stop)),
+            ["at", at, "restart", of] => (at, NodeAct::Restart(node(of)?)),
             ["at", at, "freeze", of, "for", length] => {
-                (at, Act::Freeze(node(of)?, time(length).filter(|it| !it.is_zero()).ok_or(GRAMMAR)?))
+                let length = time(length).filter(|it| !it.is_zero()).ok_or(GRAMMAR);
+                (at, NodeAct::Strike(node(of)?, Stroke::Freeze(length?)))
             }
-            ["at", at, "add"] => (at, Act::Add),
+            ["at", at, "add"] => (at, NodeAct::Add),
             _ => return Err(GRAMMAR.into()),
         };
         Ok(PlannedFault { text: words.join(" "), at: time(at).ok_or(GRAMMAR)?, act })
@@ -92,12 +62,12 @@ impl fmt::Display for PlannedFault {
 pub(super) fn restart_in_vain(faults: &[PlannedFault]) -> Option<&PlannedFault> {
     let mut down = BTreeSet::new();
     faults.iter().find(|fault| match fault.act {
-        Act::Kill(node) | Act::Stop(node) => {
+        NodeAct::Strike(node, Stroke::Kill | Stroke::Stop) => {
             down.insert(node);
             false
         }
-        Act::Restart(node) => !down.remove(&node),
-        Act::Freeze(..) | Act::Add => false,
+        NodeAct::Restart(node) => !down.remove(&node),
+        NodeAct::Strike(_, Stroke::Freeze(_)) | NodeAct::Add | NodeAct::Remove(_) => false,
     })
 }
 
@@ -117,16 +87,17 @@ fn time(text: &str) -> Option<Duration> {
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
-    use super::{Act, PlannedFault};
+    use super::PlannedFault;
+    use job::{NodeAct, Stroke};
     use std::time::Duration;
 
     #[test]
     fn a_fault_is_read_as_it_is_written_and_what_cannot_be_read_is_refused() {
         let fault: PlannedFault = "at 500ms freeze 2 for 3s".parse().unwrap();
         assert_eq!(fault.at, Duration::from_millis(500));
-        assert_eq!(fault.act, Act::Freeze(2, Duration::from_secs(3)));
-        assert_eq!("at 8s restart 1".parse::<PlannedFault>().unwrap().act, Act::Restart(1));
-        assert_eq!("at 8s add".parse::<PlannedFault>().unwrap().act, Act::Add);
+        assert_eq!(fault.act, NodeAct::Strike(2, Stroke::Freeze(Duration::from_secs(3))));
+        assert_eq!("at 8s restart 1".parse::<PlannedFault>().unwrap().act, NodeAct::Restart(1));
+        assert_eq!("at 8s add".parse::<PlannedFault>().unwrap().act, NodeAct::Add);
         for text in [
             "",
             "kill 2",

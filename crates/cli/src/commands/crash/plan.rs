@@ -3,6 +3,7 @@
 use crate::args::{CrashArguments, MeansArgument, MomentArgument, NodesArgument};
 use crate::commands::target;
 use crate::failure::CommandFailure;
+use job::Stroke;
 use runner::Blow;
 use store::{Capabilities, Keeps, Opener, StoreInfo, Support};
 use study::{CrashMeans, CrashMoment, Spec, StruckNodes, Target};
@@ -45,20 +46,23 @@ fn resolved(spec: &Spec, arguments: &CrashArguments) -> Result<&'static StoreInf
 
 /// Returns how crashes are made.
 pub(super) fn blow(arguments: &CrashArguments) -> Blow {
-    let (share, outage) = (nodes(arguments), arguments.outage);
-    match (&arguments.kill_command, &arguments.start_command, arguments.how) {
-        (Some(kill), Some(start), _) => Blow::Commands { kill: kill.clone(), start: start.clone() },
-        (_, _, MeansArgument::Kill) => Blow::Kill(share, outage),
-        (_, _, MeansArgument::Freeze) => Blow::Freeze(share, outage),
+    if let (Some(kill), Some(start)) = (&arguments.kill_command, &arguments.start_command) {
+        return Blow::Commands { kill: kill.clone(), start: start.clone() };
     }
+    let outage = arguments.outage;
+    let stroke = match arguments.how {
+        MeansArgument::Kill => Stroke::Kill,
+        MeansArgument::Freeze => Stroke::Freeze(outage),
+    };
+    Blow::Nodes { which: nodes(arguments), stroke, outage }
 }
 
 /// Returns the same, as a study has it.
 pub(super) fn means(arguments: &CrashArguments) -> CrashMeans {
-    match blow(arguments) {
-        Blow::Kill(..) => CrashMeans::Kill,
-        Blow::Freeze(..) => CrashMeans::Freeze,
-        Blow::Commands { .. } => CrashMeans::Command,
+    match (blow(arguments), arguments.how) {
+        (Blow::Commands { .. }, _) => CrashMeans::Command,
+        (Blow::Nodes { .. }, MeansArgument::Kill) => CrashMeans::Kill,
+        (Blow::Nodes { .. }, MeansArgument::Freeze) => CrashMeans::Freeze,
     }
 }
 

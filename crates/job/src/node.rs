@@ -1,0 +1,85 @@
+//! What is done to the nodes of a store: by a job, as a fault, or as the blow that makes a crash.
+
+use std::fmt;
+use std::time::Duration;
+
+/// An act on a node. `N`: how the node is named.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NodeAct<N> {
+    /// One more is started, and gets its share of the keys.
+    Add,
+    /// The node leaves.
+    Remove(N),
+    /// A node that serves does so no longer.
+    Strike(N, Stroke),
+    /// A node that was killed or stopped is started again.
+    Restart(N),
+}
+
+/// The way in which a node that serves is made not to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stroke {
+    /// All its processes are killed.
+    Kill,
+    /// The node is shut down.
+    Stop,
+    /// All its processes stop where they are for this time.
+    Freeze(Duration),
+}
+
+/// The node of a store that an act is done to, as a job names it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WhichNode {
+    /// The last of a store that kvtrial spreads over nodes, the first of any other.
+    Usual,
+    /// That of this number, from 1.
+    Number(usize),
+}
+
+/// A change to the nodes of a private store that a job asks for. A store that kvtrial itself spreads over nodes changes their number
+/// without this, unless a node is killed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NodeChange<N> {
+    /// The phase it begins with, by name.
+    pub phase: &'static str,
+    /// The act.
+    pub act: NodeAct<N>,
+}
+
+impl WhichNode {
+    /// Returns the number of the node, where this one is the usual one.
+    pub fn or(self, usual: usize) -> usize {
+        match self {
+            WhichNode::Usual => usual,
+            WhichNode::Number(number) => number,
+        }
+    }
+}
+
+impl<N> NodeAct<N> {
+    /// Returns the node it is done to; `None`: it makes one.
+    pub fn node(self) -> Option<N> {
+        match self {
+            NodeAct::Add => None,
+            NodeAct::Remove(node) | NodeAct::Strike(node, _) | NodeAct::Restart(node) => Some(node),
+        }
+    }
+
+    /// Returns whether a node that served does so no longer.
+    pub fn strikes(&self) -> bool {
+        matches!(self, NodeAct::Strike(..))
+    }
+}
+
+impl<N: fmt::Display> fmt::Display for NodeAct<N> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            NodeAct::Add => f.write_str("add"),
+            NodeAct::Remove(node) => write!(f, "remove {node}"),
+            NodeAct::Strike(node, Stroke::Kill) => write!(f, "kill {node}"),
+            NodeAct::Strike(node, Stroke::Stop) => write!(f, "stop {node}"),
+            NodeAct::Strike(node, Stroke::Freeze(time)) => write!(f, "freeze {node} for {}s", time.as_secs_f64()),
+            NodeAct::Restart(node) => write!(f, "restart {node}"),
+        }
+    }
+}
