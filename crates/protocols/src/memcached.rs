@@ -228,7 +228,7 @@ fn unsupported(spec: &Spec, problem: String) -> StoreError {
 }
 
 fn connect(spec: &Spec, nodes: &[Endpoint]) -> Result<Box<dyn Store>, StoreError> {
-    let endpoint = store::only(nodes)??;
+    let endpoint = store::only(nodes)?;
     let private = spec.options.keys().find(|option| ![PROTOCOL.name, CONNECTIONS.name].contains(&option.as_str()));
     if let (Target::Server(_), Some(option)) = (&spec.target, private) {
         return Err(unsupported(
