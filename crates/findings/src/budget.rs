@@ -41,7 +41,7 @@ fn blocks(it: &Grouped<'_>, view: &View<'_>) -> Vec<Block> {
     let sketch = bars(it).map(Block::Sketch);
     let first = first.into_iter().map(|one| Block::plain(sentence(one)));
     let others = others.into_iter().take(MOST_SENTENCES - 1).map(|one| Block::detail(sentence(one)));
-    let chart = chart::chart(&budgeted, it.label(), view.batches).map(Block::Chart);
+    let chart = view.charts(|| chart::chart(&budgeted, it.label(), view.batches));
     sketch.into_iter().chain(first).chain(others).chain(chart).collect()
 }
 

@@ -27,7 +27,7 @@ pub(crate) fn find(view: &View<'_>) -> Option<Finding> {
 fn blocks(it: &Grouped<'_>, view: &View<'_>) -> Vec<Block> {
     let curves = if has_any(it) { curve::curves(it.cells()) } else { Vec::new() };
     let sketch = (!curves.is_empty()).then_some(Block::Sketch(Sketch::Curves(curves)));
-    let charts = chart::charts(it.cells(), it.label(), &view.identities).into_iter().map(Block::Chart);
+    let charts = view.charts(|| chart::charts(it.cells(), it.label(), &view.identities));
     let sentences = lines(it.cells()).chain(sentences(it.cells())).map(Block::plain);
     sketch.into_iter().chain(charts).chain(sentences).collect()
 }

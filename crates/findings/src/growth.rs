@@ -15,8 +15,8 @@ pub(crate) fn find(view: &View<'_>) -> Option<Finding> {
         intro: "What a store does as it fills.".into(),
         charts: Arrangement::Below,
         parts: view.by_part(|it| {
-            let charts = chart::charts(it.cells(), it.label(), &view.identities, view.points);
-            sentences(it.cells()).map(Block::plain).chain(charts.into_iter().map(Block::Chart)).collect()
+            let charts = view.charts(|| chart::charts(it.cells(), it.label(), &view.identities, view.points));
+            sentences(it.cells()).map(Block::plain).chain(charts).collect()
         }),
     })
 }

@@ -21,6 +21,6 @@ pub(crate) fn find(view: &View<'_>) -> Option<Finding> {
 
 fn blocks(it: &Grouped<'_>, view: &View<'_>) -> Vec<Block> {
     let sentences = failed::sentences(it.cells()).chain(head_of_line::sentences(it.cells())).map(Block::plain);
-    let chart = chart::chart(it.cells(), it.label(), &view.identities).map(Block::Chart);
+    let chart = view.charts(|| chart::chart(it.cells(), it.label(), &view.identities));
     sentences.chain(chart).collect()
 }

@@ -36,4 +36,4 @@ pub use block::{Block, FigureColumn, FigureTable, Sentence, Side, Tone};
 pub use chart::{BarPart, Bars, Chart, Curve, DataTable, Sketch, slug};
 pub use finding::{Arrangement, Finding, FindingPart, all};
 pub use identity::{Identities, label, study_label};
-pub use view::{Grouped, STUDY, View};
+pub use view::{Grouped, Pictures, STUDY, View};

@@ -16,7 +16,7 @@ pub(crate) fn find(view: &View<'_>) -> Option<Finding> {
     };
     let said = |it: &&Grouped<'_>| sentences(it.cells()).into_iter().map(|one| named(it, one)).collect::<Vec<_>>();
     let sentences = view.parts.iter().flat_map(said);
-    let charts = chart::charts(view.parts.iter().map(|it| &it.part));
+    let charts = view.charts(|| chart::charts(view.parts.iter().map(|it| &it.part)));
     let table = table(view).map(Block::Table);
     let sentences = sentences.map(Block::plain);
     Some(Finding {
@@ -26,7 +26,7 @@ pub(crate) fn find(view: &View<'_>) -> Option<Finding> {
             .into(),
         charts: Arrangement::Below,
         parts: FindingPart::whole(
-            table.into_iter().chain(sentences).chain(charts.into_iter().map(Block::Chart)).collect(),
+            table.into_iter().chain(sentences).chain(charts).collect(),
         ),
     })
 }

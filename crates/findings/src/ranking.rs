@@ -27,6 +27,6 @@ pub(crate) fn find(view: &View<'_>) -> Option<Finding> {
 fn blocks(it: &Grouped<'_>, view: &View<'_>) -> Vec<Block> {
     let is_baseline = |group: &&Group<'_>| group.class == Some(Class::Baseline);
     let (baselines, stores): (Vec<_>, Vec<_>) = it.groups.iter().partition(is_baseline);
-    let charts = stores.into_iter().chain(baselines);
-    charts.filter_map(|group| chart::chart(group, it.label(), &view.identities)).map(Block::Chart).collect()
+    let groups = stores.into_iter().chain(baselines);
+    view.charts(|| groups.filter_map(|group| chart::chart(group, it.label(), &view.identities)))
 }

@@ -24,6 +24,6 @@ pub(crate) fn find(view: &View<'_>) -> Option<Finding> {
 fn blocks(it: &Grouped<'_>, view: &View<'_>) -> Vec<Block> {
     let sentences = nodes::sentences(it.cells()).chain(moves::sentences(it.cells()));
     let sentences = sentences.chain(reduction::sentence(it.cells())).map(Block::plain);
-    let charts = chart::charts(it.cells(), it.label(), &view.identities, view.batches);
-    sentences.chain(charts.into_iter().map(Block::Chart)).collect()
+    let charts = view.charts(|| chart::charts(it.cells(), it.label(), &view.identities, view.batches));
+    sentences.chain(charts).collect()
 }

@@ -19,9 +19,9 @@ pub(crate) fn find(view: &View<'_>) -> Option<Finding> {
 }
 
 fn blocks(it: &Grouped<'_>, view: &View<'_>) -> Vec<Block> {
-    let charts = chart::charts(it.cells(), it.label(), &view.identities);
+    let charts = view.charts(|| chart::charts(it.cells(), it.label(), &view.identities));
     let sentences = sentences(it.cells()).map(Block::plain);
-    table(it).map(Block::Table).into_iter().chain(sentences).chain(charts.into_iter().map(Block::Chart)).collect()
+    table(it).map(Block::Table).into_iter().chain(sentences).chain(charts).collect()
 }
 
 /// What each step took; nothing where no cell is of the job.

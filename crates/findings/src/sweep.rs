@@ -3,14 +3,17 @@
 mod chart;
 mod sentences;
 
-use crate::block::Block;
 use crate::finding::{Arrangement, Finding, FindingPart};
 use crate::view::View;
 pub use sentences::sentences;
 
 pub(crate) fn find(view: &View<'_>) -> Option<Finding> {
     // A search varies settings, and says itself what came of it.
-    let charts = if view.study.tune.is_some() { Vec::new() } else { chart::charts(view.study, &view.identities) };
+    let charts = if view.study.tune.is_some() {
+        Vec::new()
+    } else {
+        view.charts(|| chart::charts(view.study, &view.identities))
+    };
     Some(Finding {
         id: "sweep",
         title: "What varied",
@@ -18,6 +21,6 @@ pub(crate) fn find(view: &View<'_>) -> Option<Finding> {
                 of the machine does not look like an effect."
             .into(),
         charts: Arrangement::Below,
-        parts: FindingPart::whole(charts.into_iter().map(Block::Chart).collect()),
+        parts: FindingPart::whole(charts),
     })
 }

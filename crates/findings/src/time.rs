@@ -23,6 +23,6 @@ pub(crate) fn find(view: &View<'_>) -> Option<Finding> {
 fn blocks(it: &Grouped<'_>, view: &View<'_>) -> Vec<Block> {
     let curves = if faults::has_any(it) { Vec::new() } else { curve::curves(it.cells()) };
     let sketch = (!curves.is_empty()).then_some(Block::Sketch(Sketch::Curves(curves)));
-    let charts = chart::charts(it.cells(), view.batches, it.label(), &view.identities, view.points);
-    sketch.into_iter().chain(charts.into_iter().map(Block::Chart)).collect()
+    let charts = view.charts(|| chart::charts(it.cells(), view.batches, it.label(), &view.identities, view.points));
+    sketch.into_iter().chain(charts).collect()
 }

@@ -1,6 +1,7 @@
 //! What findings look at: a study, its cells in the groups that may be ranked, and how each store is distinguished.
 
 use crate::block::Block;
+use crate::chart::Chart;
 use crate::finding::FindingPart;
 use crate::identity::Identities;
 use analysis::{Group, Part};
@@ -52,6 +53,17 @@ pub struct View<'a> {
     pub batches: Option<Batches>,
     /// Points one curve may have.
     pub points: usize,
+    /// Whether charts are wanted.
+    pub pictures: Pictures,
+}
+
+/// What a medium does with charts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pictures {
+    /// It draws them.
+    Drawn,
+    /// It has none, so that none need be made.
+    LeftOut,
 }
 
 impl<'a> View<'a> {
@@ -68,7 +80,21 @@ impl<'a> View<'a> {
             parts: grouped.iter().filter(|it| !step(it)).collect(),
             identities: Identities::of(study),
             batches: Batches::of(study),
+            pictures: Pictures::Drawn,
             points: (MOST_POINTS / curves).clamp(*POINTS_OF_A_CURVE.start(), *POINTS_OF_A_CURVE.end()),
+        }
+    }
+
+    /// Returns the same for a medium without pictures.
+    pub fn without_pictures(self) -> View<'a> {
+        View { pictures: Pictures::LeftOut, ..self }
+    }
+
+    /// Returns these charts, where they are wanted.
+    pub(crate) fn charts<C: IntoIterator<Item = Chart>>(&self, make: impl FnOnce() -> C) -> Vec<Block> {
+        match self.pictures {
+            Pictures::Drawn => make().into_iter().map(Block::Chart).collect(),
+            Pictures::LeftOut => Vec::new(),
         }
     }
 

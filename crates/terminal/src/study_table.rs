@@ -50,7 +50,7 @@ const VS_RAM: usize = 10;
 pub fn study_table(study: &Study, colour: Colour) -> String {
     let mut text = headings::title(study, colour);
     let grouped = Grouped::all(study);
-    let findings = findings::all(&View::of(study, &grouped));
+    let findings = findings::all(&View::of(study, &grouped).without_pictures());
     let all: Vec<&Cell> = study.cells.iter().collect();
     let emulations = Emulations::of(&all);
     let widespread = reasons::widespread(study);

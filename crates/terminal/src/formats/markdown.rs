@@ -18,7 +18,7 @@ pub fn study_markdown(study: &Study) -> String {
     let input = study.input.get("name").and_then(|name| name.as_str()).map(|name| format!(" on {name}"));
     let mut text = format!("### {}\n", escaped(&format!("{}{}", jobs.join(", "), input.unwrap_or_default())));
     let grouped = Grouped::all(study);
-    let findings = findings::all(&View::of(study, &grouped));
+    let findings = findings::all(&View::of(study, &grouped).without_pictures());
     for it in &grouped {
         for group in &it.groups {
             table(&mut text, it.label(), group, study);
