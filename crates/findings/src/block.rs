@@ -1,10 +1,13 @@
 //! What findings are made of.
 
 use crate::chart::{Chart, Sketch};
+use std::borrow::Cow;
 
 /// A piece of a finding, which every medium can draw or has a reason to leave out.
 #[derive(Clone, Debug)]
 pub enum Block {
+    /// A sentence that stands at the head of a medium that has one, and in its place in all others.
+    Headline(Sentence),
     /// A sentence.
     Sentence(Sentence),
     /// A table of figures.
@@ -15,22 +18,30 @@ pub enum Block {
     Sketch(Sketch),
 }
 
-/// A sentence and its weight.
+/// A sentence and its weight. After a line break follow lines to be copied, which are never broken.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sentence {
-    /// The text, which ends in a full stop.
+    /// The text.
     pub text: String,
     /// Its weight.
     pub tone: Tone,
 }
 
-/// The weight of a sentence.
+/// The weight of a sentence, or of a text in a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tone {
     /// What was found.
     Plain,
+    /// What was looked for.
+    Strong,
+    /// What is as it should be.
+    Good,
     /// What makes a figure doubtful, or a store unfit.
     Warning,
+    /// What is not as it should be.
+    Bad,
+    /// How to read the others.
+    Faint,
     /// More of the same, for media with room.
     Detail,
 }
@@ -40,21 +51,49 @@ pub enum Tone {
 pub struct FigureTable {
     /// What it shows.
     pub title: String,
-    /// The columns; the first has the names of the rows, and takes what the others leave.
+    /// The columns; the first of words has the names of the rows, and takes what the others leave.
     pub columns: Vec<FigureColumn>,
     /// Indices of the columns a narrow medium leaves out first.
     pub spare: Vec<usize>,
     /// Rows of as many texts as there are columns.
-    pub rows: Vec<Vec<String>>,
+    pub rows: Vec<Vec<FigureText>>,
 }
 
 /// A column of such a table.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct FigureColumn {
     /// The heading, short enough for a terminal.
-    pub title: &'static str,
+    pub title: Cow<'static, str>,
+    /// The heading where there is room; empty where the short one is used.
+    pub heading: Cow<'static, str>,
+    /// What it means, where the heading does not say it.
+    pub meaning: &'static str,
     /// The side its texts stand on.
     pub side: Side,
+    /// The media that have it.
+    pub breadth: Breadth,
+}
+
+/// The breadth that media have for columns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Breadth {
+    /// Any.
+    Any,
+    /// That of a terminal: figures in sum.
+    Narrow,
+    /// That of a page: figures one by one.
+    Wide,
+}
+
+/// A text of such a table.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FigureText {
+    /// The text.
+    pub text: String,
+    /// Its weight.
+    pub tone: Tone,
+    /// More of it, for media with room.
+    pub note: String,
 }
 
 /// The side of its column a text stands on.
@@ -69,25 +108,110 @@ pub enum Side {
 impl Block {
     /// Makes a sentence.
     pub fn plain(text: impl Into<String>) -> Block {
-        Block::Sentence(Sentence { text: text.into(), tone: Tone::Plain })
+        Block::Sentence(Sentence::toned(text, Tone::Plain))
     }
 
     /// Makes a sentence that warns.
     pub fn warning(text: impl Into<String>) -> Block {
-        Block::Sentence(Sentence { text: text.into(), tone: Tone::Warning })
+        Block::Sentence(Sentence::toned(text, Tone::Warning))
     }
 
     /// Makes a sentence for media with room.
     pub fn detail(text: impl Into<String>) -> Block {
-        Block::Sentence(Sentence { text: text.into(), tone: Tone::Detail })
+        Block::Sentence(Sentence::toned(text, Tone::Detail))
+    }
+
+    /// Makes a sentence on how to read the others.
+    pub fn faint(text: impl Into<String>) -> Block {
+        Block::Sentence(Sentence::toned(text, Tone::Faint))
+    }
+
+    /// Makes a sentence for the head.
+    pub fn headline(text: impl Into<String>, tone: Tone) -> Block {
+        Block::Headline(Sentence::toned(text, tone))
+    }
+}
+
+impl Sentence {
+    /// Makes a sentence of this weight.
+    pub fn toned(text: impl Into<String>, tone: Tone) -> Sentence {
+        Sentence { text: text.into(), tone }
+    }
+
+    /// Returns its words, and the lines to be copied.
+    pub fn parts(&self) -> (&str, &str) {
+        self.text.split_once('\n').unwrap_or((&self.text, ""))
     }
 }
 
 impl FigureTable {
     /// Makes a table whose first column has names and whose others have figures.
     pub fn of_figures<const N: usize>(title: impl Into<String>, columns: [&'static str; N]) -> FigureTable {
-        let side = |at| if at == 0 { Side::Left } else { Side::Right };
-        let columns = columns.into_iter().enumerate().map(|(at, title)| FigureColumn { title, side: side(at) });
+        let column = |(at, title)| if at == 0 { FigureColumn::words(title) } else { FigureColumn::figures(title) };
+        let columns = columns.into_iter().enumerate().map(column);
         FigureTable { title: title.into(), columns: columns.collect(), ..FigureTable::default() }
+    }
+
+    /// Returns the columns of a medium of this breadth, by their indices.
+    pub fn columns_in(&self, breadth: Breadth) -> Vec<usize> {
+        let has = |at: &usize| self.columns[*at].breadth == Breadth::Any || self.columns[*at].breadth == breadth;
+        (0..self.columns.len()).filter(has).collect()
+    }
+
+    /// Returns what the columns of a medium with room mean, as one text.
+    pub fn meanings(&self) -> String {
+        let columns = self.columns_in(Breadth::Wide).into_iter().map(|at| &self.columns[at]);
+        let said = columns.filter(|column| !column.meaning.is_empty());
+        said.map(|column| format!("{}: {}.", column.heading(), column.meaning)).collect::<Vec<_>>().join(" ")
+    }
+}
+
+impl FigureColumn {
+    /// Makes a column of words.
+    pub fn words(title: impl Into<Cow<'static, str>>) -> FigureColumn {
+        FigureColumn { title: title.into(), heading: "".into(), meaning: "", side: Side::Left, breadth: Breadth::Any }
+    }
+
+    /// Makes a column of figures.
+    pub fn figures(title: impl Into<Cow<'static, str>>) -> FigureColumn {
+        FigureColumn { side: Side::Right, ..FigureColumn::words(title) }
+    }
+
+    /// Returns the same with a longer heading.
+    pub fn headed(self, heading: impl Into<Cow<'static, str>>) -> FigureColumn {
+        FigureColumn { heading: heading.into(), ..self }
+    }
+
+    /// Returns the same with what it means.
+    pub fn meaning(self, meaning: &'static str) -> FigureColumn {
+        FigureColumn { meaning, ..self }
+    }
+
+    /// Returns the same for media of this breadth.
+    pub fn only(self, breadth: Breadth) -> FigureColumn {
+        FigureColumn { breadth, ..self }
+    }
+
+    /// Returns the heading for media with room.
+    pub fn heading(&self) -> &str {
+        if self.heading.is_empty() { &self.title } else { &self.heading }
+    }
+}
+
+impl FigureText {
+    /// Makes a text of this weight.
+    pub fn toned(text: impl Into<String>, tone: Tone) -> FigureText {
+        FigureText { text: text.into(), tone, note: String::new() }
+    }
+
+    /// Returns the same with a note.
+    pub fn noted(self, note: impl Into<String>) -> FigureText {
+        FigureText { note: note.into(), ..self }
+    }
+}
+
+impl<T: Into<String>> From<T> for FigureText {
+    fn from(text: T) -> FigureText {
+        FigureText::toned(text, Tone::Plain)
     }
 }

@@ -1,5 +1,6 @@
 //! A chart: what is drawn, in words, and as figures.
 
+use analysis::Metric;
 use serde_json::Value;
 use study::BudgetLayer;
 
@@ -45,6 +46,8 @@ pub enum Sketch {
     Bars(Bars),
     /// A curve per row over time.
     Curves(Vec<Curve>),
+    /// A plot per combination of the other parameters, beside the headlines.
+    Plots(Vec<LinePlot>),
 }
 
 /// Bars in parts.
@@ -80,6 +83,30 @@ pub struct Curve {
     pub end_s: f64,
     /// The moments at which nodes were made to fail or started again, in seconds.
     pub marks_s: Vec<f64>,
+}
+
+/// A figure over the values of a parameter that was varied.
+#[derive(Clone, Debug)]
+pub struct LinePlot {
+    /// The values of all other parameters that vary; empty where none does.
+    pub label: String,
+    /// The figure.
+    pub metric: Metric,
+    /// The parameter.
+    pub parameter: String,
+    /// Its values.
+    pub values: Vec<String>,
+    /// The lines.
+    pub lines: Vec<PlotLine>,
+}
+
+/// The figures of one store.
+#[derive(Clone, Debug)]
+pub struct PlotLine {
+    /// The store.
+    pub name: String,
+    /// Its figure at some of the values, by their indices.
+    pub points: Vec<(usize, f64)>,
 }
 
 /// Rounds all numbers to the six digits a picture can show at most: this halves the page of a large study.

@@ -3,37 +3,57 @@
 pub mod blows;
 mod chart;
 mod sentences;
+mod table;
 
-use crate::block::Block;
+use crate::block::{Block, Tone};
 use crate::finding::{Arrangement, Finding, FindingPart};
 use crate::view::View;
-pub use sentences::{beyond, headlines, notes, outcome, ruled_out};
-use study::{Crash, CrashCase};
+pub use sentences::outcome;
+use sentences::{headlines, ruled_out};
+use study::{Crash, CrashCase, Promise};
 
-/// The word this finding is addressed by.
-pub const ID: &str = "crashes";
-
-/// The finding is there without charts, too: its table says why there are none.
-pub(crate) fn find(view: &View<'_>) -> Option<Finding> {
+/// Says what stores still held after the crashes of a study.
+pub fn find(view: &View<'_>) -> Option<Finding> {
     let crash = view.study.crash.as_ref()?;
     Some(Finding {
-        id: ID,
+        id: "crashes",
         title: "Crashes",
-        intro: format!(
-            "Clients wrote while everything was killed at a moment chosen by the seed; then the store was started on what was left, and every key \
-             was read. {}",
-            beyond(crash.means)
-        ),
+        intro: "Clients wrote while everything was killed at a moment chosen by the seed; then the store was started on what was left, and every \
+                key was read."
+            .into(),
         charts: Arrangement::Below,
-        parts: FindingPart::whole(blocks(crash)),
+        parts: FindingPart::whole(blocks(crash, view)),
     })
 }
 
-fn blocks(crash: &Crash) -> Vec<Block> {
-    let notes = |case: &CrashCase| {
-        let name = case.name();
-        notes(case).into_iter().map(move |note| format!("{name}: {note}"))
+/// The table is there without charts, too: it says why there are none.
+fn blocks(crash: &Crash, view: &View<'_>) -> Vec<Block> {
+    let mut blocks = heads(crash);
+    if (crash.means, crash.nodes, crash.during) != Default::default() {
+        blocks.push(Block::plain(blows::how(crash)));
+    }
+    blocks.push(Block::Table(table::table(crash)));
+    blocks.extend(crash.cases.iter().flat_map(notes).chain(ruled_out(crash)).map(Block::plain));
+    blocks.push(Block::faint(sentences::beyond(crash.means)));
+    blocks.extend(view.charts(|| chart::charts(crash)));
+    blocks
+}
+
+/// Broken promises first.
+fn heads(crash: &Crash) -> Vec<Block> {
+    let broken = crash.cases.iter().filter(|case| case.promise == Promise::Broken).count();
+    let tone = |at: usize| match at {
+        broken_one if broken_one < broken => Tone::Bad,
+        0 => Tone::Strong,
+        _ => Tone::Plain,
     };
-    let sentences = crash.cases.iter().flat_map(notes).chain(ruled_out(crash)).map(Block::plain);
-    sentences.chain(chart::charts(crash).into_iter().map(Block::Chart)).collect()
+    headlines(crash).into_iter().enumerate().map(|(at, sentence)| Block::headline(sentence, tone(at))).collect()
+}
+
+/// What was wrong at a level, and where the files of its crashes are.
+fn notes(case: &CrashCase) -> Vec<String> {
+    let name = case.name();
+    let kept = case.cuts.iter().filter_map(|cut| cut.kept.as_ref());
+    let kept = kept.map(|kept| format!("its files are in {}. Open them:\n{}", kept.directory, kept.open));
+    sentences::notes(case).into_iter().chain(kept).map(|note| format!("{name}: {note}")).collect()
 }

@@ -5,21 +5,26 @@ mod lives;
 mod outages;
 mod sentences;
 
-use crate::block::Block;
+use crate::block::{Block, Tone};
 use crate::chart::Sketch;
-use crate::finding::{Arrangement, Finding};
+use crate::finding::{Arrangement, Finding, FindingPart};
 use crate::time::curve;
 use crate::view::{Grouped, View};
-pub use outages::{act, headlines, lines, was_done};
-pub use sentences::sentences;
+pub use outages::was_done;
+use outages::{headlines, lines};
+use sentences::sentences;
+use study::Cell;
 
 pub(crate) fn find(view: &View<'_>) -> Option<Finding> {
+    let cells: Vec<&Cell> = view.study.cells.iter().collect();
+    let headlines = headlines(&cells).into_iter().map(|it| Block::headline(it, Tone::Strong));
+    let whole = FindingPart::whole(headlines.collect()).into_iter();
     Some(Finding {
         id: "faults",
         title: "Faults",
         intro: "What each store did when nodes were made to fail, all on one time axis.".into(),
         charts: Arrangement::Below,
-        parts: view.by_part(|it| blocks(it, view)),
+        parts: whole.chain(view.by_part(|it| blocks(it, view))).collect(),
     })
 }
 

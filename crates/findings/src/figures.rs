@@ -6,10 +6,15 @@ use words::{Batches, units};
 
 /// Returns one value in its unit.
 pub fn value(value: f64, unit: Unit) -> String {
+    if unit == Unit::PerSecond { plain(value, unit) + "/s" } else { plain(value, unit) }
+}
+
+/// Returns the same where it is said already that a rate is one: `1.34 s`, `50.8k`, `64 MiB`.
+pub fn plain(value: f64, unit: Unit) -> String {
     match unit {
         Unit::Seconds => units::duration(value),
         Unit::Nanoseconds => units::duration(value * 1e-9),
-        Unit::PerSecond => format!("{}/s", units::count(value)),
+        Unit::PerSecond => units::count(value),
         Unit::Share => units::share(value),
         Unit::Bytes => units::bytes(value.max(0.0).round() as u64),
     }
@@ -27,6 +32,16 @@ pub fn interval(quantity: &Quantity, unit: Unit) -> String {
     }
     let (low, high) = (value(quantity.low, unit), value(quantity.high, unit));
     format!("{low} to {high}, {:.0} % interval, n = {}", quantity.level * 100.0, quantity.n)
+}
+
+/// Returns the heading of the column of a metric on a terminal.
+pub fn column(metric: Metric) -> &'static str {
+    match metric {
+        Metric::Makespan => "TIME",
+        Metric::OpsPerS => "OP/S",
+        Metric::P99 => "P99",
+        other => other.name(),
+    }
 }
 
 /// Returns the name of a metric in headings.

@@ -74,10 +74,7 @@ impl FindingPart {
 /// Returns all findings with something to say, in their order. No two charts have the same identifier.
 pub fn all(view: &View<'_>) -> Vec<Finding> {
     let mut findings: Vec<Finding> = SUBJECTS.iter().filter_map(|find| find(view)).collect();
-    for finding in &mut findings {
-        finding.parts.retain(|part| !part.blocks.is_empty());
-    }
-    findings.retain(|finding| !finding.parts.is_empty());
+    drop_silent(&mut findings);
     let mut known = BTreeSet::new();
     let blocks = findings.iter_mut().flat_map(|finding| &mut finding.parts).flat_map(|part| &mut part.blocks);
     let charts = blocks.filter_map(|block| if let Block::Chart(chart) = block { Some(chart) } else { None });
@@ -89,4 +86,25 @@ pub fn all(view: &View<'_>) -> Vec<Finding> {
         }
     }
     findings
+}
+
+/// Takes blocks out of findings, those of each finding together: for a medium that has another place for them. Findings left without a
+/// block are gone.
+pub fn take(findings: &mut Vec<Finding>, is_taken: impl Fn(&Block) -> bool) -> Vec<Vec<Block>> {
+    let is_taken = &is_taken;
+    let of_finding = |finding: &mut Finding| -> Vec<Block> {
+        let parts = finding.parts.iter_mut();
+        parts.flat_map(|part| part.blocks.extract_if(.., move |block| is_taken(block))).collect()
+    };
+    let taken = findings.iter_mut().map(of_finding).filter(|blocks| !blocks.is_empty()).collect();
+    drop_silent(findings);
+    taken
+}
+
+/// Drops what has nothing to say.
+fn drop_silent(findings: &mut Vec<Finding>) {
+    for finding in findings.iter_mut() {
+        finding.parts.retain(|part| !part.blocks.is_empty());
+    }
+    findings.retain(|finding| !finding.parts.is_empty());
 }

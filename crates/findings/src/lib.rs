@@ -3,8 +3,9 @@
 //! Each subject is one folder here and one line of the list in `finding.rs`: `find(&View) -> Option<Finding>`. The media (crates
 //! `terminal` and `report`) draw blocks and know no subject, so what they say of one thing is the same.
 //!
-//! * [`all`]: the findings of a study, in the order readers meet them. [`View`] is what they look at.
-//! * The modules of subjects have sentences that stand elsewhere, too: a headline, a verdict, a line of progress.
+//! * [`all`]: the findings of a study, in the order readers meet them. [`View`] is what they look at. [`take`] parts what a medium draws
+//!   at its head from the rest.
+//! * The modules of subjects have sentences that stand elsewhere, too: a verdict, a line of progress.
 //!
 //! What never lives here: the figures of a cell and the tests behind them (crate `analysis`), the vocabulary all share (crate `words`),
 //! columns, colours, markup.
@@ -32,8 +33,8 @@ pub mod time;
 pub mod tune;
 mod view;
 
-pub use block::{Block, FigureColumn, FigureTable, Sentence, Side, Tone};
-pub use chart::{BarPart, Bars, Chart, Curve, DataTable, Sketch, slug};
-pub use finding::{Arrangement, Finding, FindingPart, all};
+pub use block::{Block, Breadth, FigureColumn, FigureTable, FigureText, Sentence, Side, Tone};
+pub use chart::{BarPart, Bars, Chart, Curve, DataTable, LinePlot, PlotLine, Sketch, slug};
+pub use finding::{Arrangement, Finding, FindingPart, all, take};
 pub use identity::{Identities, label, study_label};
 pub use view::{Grouped, Pictures, STUDY, View};

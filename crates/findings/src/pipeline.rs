@@ -3,7 +3,7 @@
 mod chart;
 mod sentences;
 
-use crate::block::{Block, FigureTable};
+use crate::block::{Block, FigureTable, FigureText};
 use crate::finding::{Arrangement, Finding, FindingPart};
 use crate::view::{Grouped, View};
 use sentences::{PipelineFigures, QueueFigures, figures, sentences, share};
@@ -44,13 +44,15 @@ fn table(view: &View<'_>) -> Option<FigureTable> {
     (table.rows.len() > 1).then_some(table)
 }
 
-fn row(label: &str, pipeline: &PipelineFigures) -> Vec<String> {
+fn row(label: &str, pipeline: &PipelineFigures) -> Vec<FigureText> {
     let of_queue = |text: fn(&QueueFigures) -> String| pipeline.queue.as_ref().map_or_else(|| "-".into(), text);
-    vec![
+    [
         label.to_owned(),
         units::count(pipeline.events_per_s),
         of_queue(|queue| share(queue.parsers_waiting)),
         of_queue(|queue| share(queue.summarizers_waiting)),
         of_queue(|queue| share(queue.depth_mean / queue.size.max(1.0))),
     ]
+    .map(FigureText::from)
+    .into()
 }

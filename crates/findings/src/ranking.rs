@@ -1,10 +1,11 @@
 //! Which store is best, within a class and a level of durability.
 
 mod chart;
+mod headline;
 pub mod order;
 pub mod verdict;
 
-use crate::block::Block;
+use crate::block::{Block, Tone};
 use crate::finding::{Arrangement, Finding};
 use crate::view::{Grouped, View};
 use analysis::Group;
@@ -23,10 +24,14 @@ pub(crate) fn find(view: &View<'_>) -> Option<Finding> {
     })
 }
 
-/// Baselines come last: they are what the others are compared with.
+/// Baselines come last: they are what the others are compared with. Of one part the headlines say who is first; of several the sweep does.
 fn blocks(it: &Grouped<'_>, view: &View<'_>) -> Vec<Block> {
+    let is_head = view.parts.len() == 1 && !view.is_search();
+    let headlines = if is_head { headline::sentences(it) } else { Vec::new() };
+    let headlines = headlines.into_iter().map(|sentence| Block::headline(sentence, Tone::Detail));
     let is_baseline = |group: &&Group<'_>| group.class == Some(Class::Baseline);
     let (baselines, stores): (Vec<_>, Vec<_>) = it.groups.iter().partition(is_baseline);
     let groups = stores.into_iter().chain(baselines);
-    view.charts(|| groups.filter_map(|group| chart::chart(group, it.label(), &view.identities)))
+    let charts = view.charts(|| groups.filter_map(|group| chart::chart(group, it.label(), &view.identities)));
+    headlines.chain(charts).collect()
 }

@@ -3,7 +3,7 @@
 mod chart;
 mod sentences;
 
-use crate::block::{Block, FigureTable};
+use crate::block::{Block, FigureTable, FigureText};
 use crate::finding::{Arrangement, Finding};
 use crate::view::{Grouped, View};
 use sentences::{CountError, SetFigures, figures, sentences, step_text};
@@ -37,14 +37,14 @@ fn table(it: &Grouped<'_>) -> Option<FigureTable> {
     (!table.rows.is_empty()).then_some(table)
 }
 
-fn row(figures: &SetFigures<'_>) -> Vec<String> {
+fn row(figures: &SetFigures<'_>) -> Vec<FigureText> {
     let error = |error: Option<CountError>| match error {
         None => "-".into(),
         Some(error) if error.standard == 0.0 && error.found == 0.0 => "0".into(),
         Some(error) => error.found_text(),
     };
     let step = |name| step_text(figures, name);
-    vec![
+    [
         figures.cell.store.clone(),
         step("build"),
         step("size"),
@@ -54,4 +54,6 @@ fn row(figures: &SetFigures<'_>) -> Vec<String> {
         error(figures.union),
         error(figures.intersection),
     ]
+    .map(FigureText::from)
+    .into()
 }

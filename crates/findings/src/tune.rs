@@ -2,13 +2,16 @@
 
 mod chart;
 mod sentences;
+mod table;
 
-use crate::block::Block;
+use crate::block::{Block, Tone};
 use crate::finding::{Arrangement, Finding, FindingPart};
 use crate::view::View;
-pub use sentences::{best, changes, effort, gain, no_effect, sentences};
+use study::Tune;
 
-pub(crate) fn find(view: &View<'_>) -> Option<Finding> {
+/// Says what a search for the best setting found.
+pub fn find(view: &View<'_>) -> Option<Finding> {
+    let tune = view.study.tune.as_ref()?;
     Some(Finding {
         id: "setting",
         title: "The best setting",
@@ -16,6 +19,22 @@ pub(crate) fn find(view: &View<'_>) -> Option<Finding> {
                 trials of their own."
             .into(),
         charts: Arrangement::Below,
-        parts: FindingPart::whole(chart::charts(view.study).into_iter().map(Block::Chart).collect()),
+        parts: FindingPart::whole(blocks(view, tune)),
     })
+}
+
+fn blocks(view: &View<'_>, tune: &Tune) -> Vec<Block> {
+    let mut blocks = vec![
+        Block::headline(sentences::best(view.study, tune), Tone::Strong),
+        Block::headline(sentences::gain(tune), Tone::Plain),
+        Block::headline(sentences::effort(tune), Tone::Faint),
+    ];
+    blocks.extend(table::front(tune, view.batches).map(Block::Table));
+    if tune.effects.iter().all(|effect| effect.ratio.is_none()) {
+        blocks.push(Block::plain(sentences::NO_EFFECT_KNOWN));
+    }
+    blocks.extend(table::effects(tune).map(Block::Table));
+    blocks.extend(sentences::no_effect(tune).map(|sentence| Block::headline(sentence, Tone::Plain)));
+    blocks.extend(view.charts(|| chart::charts(view.study)));
+    blocks
 }

@@ -90,6 +90,11 @@ impl<'a> View<'a> {
         View { pictures: Pictures::LeftOut, ..self }
     }
 
+    /// Returns whether the study is a search, which says itself what came of its cells.
+    pub(crate) fn is_search(&self) -> bool {
+        self.study.tune.is_some() || !self.study.rate_search.is_empty()
+    }
+
     /// Returns these charts, where they are wanted.
     pub(crate) fn charts<C: IntoIterator<Item = Chart>>(&self, make: impl FnOnce() -> C) -> Vec<Block> {
         match self.pictures {

@@ -1,52 +1,30 @@
-//! The finding in a sentence: which store is best, by how much, or that there is no difference.
+//! The head of the page: what the findings say first.
 
-use analysis::{Group, Metric, Rank};
-use findings::Grouped;
-use findings::figures;
-use findings::ranking::verdict::{best, listed, ratio};
-use findings::{label, study_label};
-use study::{Cell, Class, Status, Study};
+use findings::{Block, Finding, Sentence, Tone};
+use study::{Status, Study};
 use words::units::whole;
 
-/// The headline and what else is to be said, most important first.
-#[derive(Clone, Debug)]
-pub(crate) struct Headline {
-    pub sentence: String,
-    pub more: Vec<String>,
-}
-
-/// Returns the headline of a report on this many studies.
-pub(crate) fn headline(study: &Study, studies: usize, grouped: &[Grouped<'_>]) -> Headline {
-    // The finding of a search is what it looked for, not which of its cells came first.
-    let mut sentences = match (&study.tune, study.rate_search.as_slice(), grouped) {
-        (Some(tune), _, _) => findings::tune::sentences(study, tune),
-        (None, [], []) if study.crash.is_some() => Vec::new(),
-        (None, [], []) => vec!["This study has no cells.".to_owned()],
-        (None, [], [one]) => part_sentences(one),
-        (None, [], several) => {
-            let parts: Vec<_> = several.iter().map(|it| (&it.part, it.groups.as_slice())).collect();
-            findings::sweep::sentences(study, &parts, &label)
-        }
-        (None, searches, _) => findings::rate::sentences(searches),
-    };
-    let cells: Vec<&Cell> = study.cells.iter().collect();
-    // Such a study was made for its faults.
-    sentences.splice(0..0, findings::faults::headlines(&cells));
-    sentences.splice(0..0, study.crash.iter().flat_map(findings::crash::headlines));
-    if studies > 1 {
-        let text = format!(
+/// Takes the headlines out of the findings of a report on this many studies, most important first.
+pub(crate) fn headlines(study: &Study, studies: usize, findings: &mut Vec<Finding>) -> Vec<String> {
+    let taken = findings::take(findings, |block| matches!(block, Block::Headline(_))).into_iter().flatten();
+    let sentence = |block| if let Block::Headline(it) = block { Some(it) } else { None };
+    let mut said: Vec<Sentence> = taken.filter_map(sentence).collect();
+    // How to read the others comes last.
+    said.sort_by_key(|it| it.tone == Tone::Faint);
+    let overlaid = (studies > 1).then(|| {
+        format!(
             "{studies} studies overlaid. Their trials did not alternate, so a change of the machine in between looks like a \
              difference between the stores; kvtrial compare tests one."
-        );
-        sentences.push(text);
-    }
-    let sentence = if sentences.is_empty() { no_result(study) } else { sentences.remove(0) };
-    Headline { sentence, more: sentences }
+        )
+    });
+    let said: Vec<String> = said.into_iter().map(|it| it.text).chain(overlaid).collect();
+    if said.is_empty() { vec![no_result(study)] } else { said }
 }
 
 fn no_result(study: &Study) -> String {
     let void = study.cells.iter().filter(|cell| cell.verdict.status == Status::Void).count();
     match void {
+        0 if study.cells.is_empty() && study.crash.is_none() => "This study has no cells.".into(),
         0 if !study.cells.is_empty() && study.cells.iter().all(|cell| cell.baseline && !cell.trials.is_empty()) => {
             "Only baselines were measured: there is no store to rank.".into()
         }
@@ -57,162 +35,4 @@ fn no_result(study: &Study) -> String {
             whole(study.cells.len() as u64)
         ),
     }
-}
-
-/// What each group shows, those with something to rank first; then what is void.
-fn part_sentences(part: &Grouped<'_>) -> Vec<String> {
-    let groups = || part.groups.iter().filter(|group| group.class != Some(Class::Baseline));
-    let mut sentences: Vec<String> =
-        groups().filter(|group| listed(group).len() > 1).flat_map(group_sentences).collect();
-    if part.part.cells.iter().all(|cell| study_label(cell).is_none()) {
-        sentences.extend(findings::ranking::verdict::across(&part.groups));
-    }
-    sentences.extend(groups().filter_map(alone));
-    sentences.extend(void(&part.part.cells));
-    sentences
-}
-
-/// What a group of several shows: the winner and by how much, what cannot be separated, the figures.
-fn group_sentences(group: &Group<'_>) -> Vec<String> {
-    let cells = listed(group);
-    let leaders: Vec<&Cell> =
-        group.cells.iter().filter(|ranked| ranked.rank.leads()).map(|ranked| ranked.cell).collect();
-    let (first, second) = (cells[0], cells[1]);
-    let of = format!("{} {}", whole(cells.len() as u64), words::group_noun(group));
-    let mut sentences = match leaders.as_slice() {
-        [] if cells.len() > analysis::MOST_RANKED => {
-            let most = analysis::MOST_RANKED;
-            vec![format!(
-                "No order is shown of {of}: of more than {most} none is proved. Listed by median: {}.",
-                medians(group, &cells)
-            )]
-        }
-        [] => {
-            let least = cells.iter().map(|cell| group.metric.samples(cell).len()).min().unwrap_or_default();
-            let trials = if least == 1 { "1 trial".into() } else { format!("{least} trials") };
-            vec![format!(
-                "No order is shown of {of}: {trials} per store are too few; --repeats {} or more can show one. Listed by median: {}.",
-                stats::FEWEST_TRIALS,
-                medians(group, &cells)
-            )]
-        }
-        [winner] => {
-            let ahead = lead(group, winner, second);
-            vec![
-                format!("{} is {} of {of}{ahead}.", label(winner), best(group.metric)),
-                figures_of(group, winner, second),
-            ]
-        }
-        all if all.len() == cells.len() => {
-            let medians = medians(group, &cells);
-            vec![match findings::ranking::verdict::none_leads(group) {
-                Some(none) => format!("Of {of}, {none}. Medians: {medians}."),
-                None => format!("No difference is shown between {of}: {medians}."),
-            }]
-        }
-        several => {
-            let names = joined(several);
-            let behind = joined(&cells[several.len()..]);
-            let none = findings::ranking::verdict::none_leads(group)
-                .unwrap_or_else(|| "these trials cannot separate them from each other".into());
-            vec![
-                format!("{names} lead {of}, ahead of {behind}; {none}."),
-                format!("Medians: {}.", medians(group, several)),
-            ]
-        }
-    };
-    let tied: Vec<String> = ties(group).iter().map(|tie| joined(tie)).collect();
-    if !tied.is_empty() && leaders.len() == 1 {
-        sentences.push(format!("Not proven: any order of {}.", tied.join("; of ")));
-    }
-    sentences
-        .extend(findings::ranking::order::unseen(group).filter(|_| !group.within_ties.is_empty() && first != second));
-    sentences
-}
-
-/// `: sqlite, the next, takes 2.1 times as long`.
-fn lead(group: &Group<'_>, winner: &Cell, next: &Cell) -> String {
-    let Some(ratio) = ratio(group.metric, winner, next) else { return String::new() };
-    let (next, times) = (label(next), format!("{:.2}", ratio.value));
-    match group.metric {
-        _ if ratio.value.is_infinite() => {
-            format!(": too many operations of {next}, the next, failed for it to have a 99th percentile")
-        }
-        Metric::OpsPerS => format!(", {times} times as much as {next}, the next"),
-        Metric::P99 => format!(": {next}, the next, takes {times} times as long at the 99th percentile"),
-        _ => format!(": {next}, the next, takes {times} times as long"),
-    }
-}
-
-/// The figures behind the headline, with their intervals.
-fn figures_of(group: &Group<'_>, winner: &Cell, next: &Cell) -> String {
-    let Some(figure) = group.metric.of_cell(winner) else { return String::new() };
-    let shown = figures::with_interval(&figure, group.metric.unit());
-    let ratio = ratio(group.metric, winner, next).filter(|ratio| ratio.level > 0.0 && ratio.high.is_finite());
-    let times = ratio.map_or(String::new(), |ratio| {
-        format!(
-            " The ratio to {} lies from {:.2} to {:.2} ({:.0} %).",
-            label(next),
-            ratio.low,
-            ratio.high,
-            100.0 * ratio.level
-        )
-    });
-    format!("{}: {shown}.{times}", label(winner))
-}
-
-/// `lmdb 1.19 s, sqlite 2.46 s`; of many the first.
-fn medians(group: &Group<'_>, cells: &[&Cell]) -> String {
-    const MOST: usize = 6;
-    let figure = |cell: &&Cell| {
-        let figure = group.metric.of_cell(cell)?;
-        Some(format!("{} {}", label(cell), figures::value(figure.value, group.metric.unit())))
-    };
-    let shown: Vec<String> = cells.iter().take(MOST).filter_map(figure).collect();
-    let more =
-        if cells.len() > MOST { format!(" and {} more", whole((cells.len() - MOST) as u64)) } else { String::new() };
-    shown.join(", ") + &more
-}
-
-/// Cells that share a place other than the first.
-fn ties<'a>(group: &Group<'a>) -> Vec<Vec<&'a Cell>> {
-    let mut ties: Vec<(usize, Vec<&Cell>)> = Vec::new();
-    for ranked in &group.cells {
-        let Rank::Tied(at) = ranked.rank else { continue };
-        match ties.last_mut() {
-            Some((known, cells)) if *known == at => cells.push(ranked.cell),
-            _ => ties.push((at, vec![ranked.cell])),
-        }
-    }
-    ties.into_iter().map(|(_, cells)| cells).collect()
-}
-
-/// A store that is alone in its class.
-fn alone(group: &Group<'_>) -> Option<String> {
-    let [cell] = listed(group)[..] else { return None };
-    let figure = group.metric.of_cell(cell)?;
-    let word = figures::title(group.metric).to_lowercase();
-    let shown = figures::with_interval(&figure, group.metric.unit());
-    Some(format!(
-        "{}: {word} {shown}; there are no other {} to compare it with.",
-        label(cell),
-        words::group_noun(group)
-    ))
-}
-
-/// Which cells are void, and why.
-fn void(cells: &[&Cell]) -> Option<String> {
-    const MOST: usize = 3;
-    let void: Vec<&&Cell> = cells.iter().filter(|cell| cell.verdict.status == Status::Void).collect();
-    let why = |cell: &&&Cell| match cell.verdict.reasons.first() {
-        Some(reason) => format!("{} ({})", label(cell), reason.kind.name().replace('_', " ")),
-        None => label(cell),
-    };
-    let named: Vec<String> = void.iter().take(MOST).map(why).collect();
-    let more = if void.len() > MOST { format!(" and {} more", void.len() - MOST) } else { String::new() };
-    (!named.is_empty()).then(|| format!("Void, so not ranked: {}{more}.", named.join(", ")))
-}
-
-pub(crate) fn joined(cells: &[&Cell]) -> String {
-    findings::ranking::verdict::joined(&cells.iter().map(|cell| label(cell)).collect::<Vec<_>>())
 }

@@ -4,7 +4,6 @@ pub(crate) mod assets;
 mod cells;
 mod charts;
 mod context;
-mod crashes;
 mod data;
 
 use crate::downloads::{self, Download};
@@ -136,7 +135,7 @@ fn unbroken(sentence: &str) -> Markup {
 }
 
 fn opening(report: &Report<'_>, title: &str) -> Markup {
-    let headline = &report.headline;
+    let said = if report.compared.is_empty() { &report.headlines } else { &report.compared };
     let study = &*report.study;
     let counted = study.cells.iter().map(|cell| cell.counted().count()).max().unwrap_or_default();
     let several = |n: usize, what: &str| {
@@ -159,14 +158,7 @@ fn opening(report: &Report<'_>, title: &str) -> Markup {
     html! {
         header {
             h1 { (title) }
-            @if let [first, more @ ..] = report.compared.as_slice() {
-                p.headline { (unbroken(first)) }
-                @for finding in more { p { (unbroken(finding)) } }
-            }
-            @else {
-                p.headline { (unbroken(&headline.sentence)) }
-                @for sentence in &headline.more { p { (unbroken(sentence)) } }
-            }
+            @for (at, sentence) in said.iter().enumerate() { p class=[(at == 0).then_some("headline")] { (unbroken(sentence)) } }
             p.facts { (facts.join(" · ")) }
             @if !study.host.cpu.is_empty() {
                 p.facts { (study.host.cpu) " · " (study.host.cpus) " processors · " (words::units::bytes(study.host.memory_bytes)) " · " (study.host.kernel) " · " (study.started_at) }

@@ -1,6 +1,6 @@
 //! What a report is about: one study, or several overlaid.
 
-use crate::headline::{Headline, headline};
+use crate::headline::headlines;
 use analysis::{Group, Rank};
 use findings::{Finding, Grouped, STUDY, View};
 use std::borrow::Cow;
@@ -24,7 +24,8 @@ pub struct Report<'a> {
     pub(crate) study: Cow<'a, Study>,
     /// What it shows, subject by subject.
     pub(crate) findings: Vec<Finding>,
-    pub(crate) headline: Headline,
+    /// What they say first.
+    pub(crate) headlines: Vec<String>,
     pub(crate) standings: Vec<Standing>,
     /// What a comparison of the studies found, a sentence each.
     pub(crate) compared: Vec<String>,
@@ -57,10 +58,10 @@ impl<'a> Report<'a> {
             several => Cow::Owned(overlay(several)),
         };
         let grouped = Grouped::all(&study);
-        let findings = findings::all(&View::of(&study, &grouped));
-        let headline = headline(&study, named.len(), &grouped);
+        let mut findings = findings::all(&View::of(&study, &grouped));
+        let headlines = headlines(&study, named.len(), &mut findings);
         let standings = standings(&study, &grouped);
-        Report { named, findings, headline, standings, study, compared: Vec::new() }
+        Report { named, findings, headlines, standings, study, compared: Vec::new() }
     }
 
     /// Makes the same with what a comparison of its studies found, a sentence each, before everything else.

@@ -3,12 +3,12 @@
 
 mod sample;
 
-use findings::{Block, Finding, Grouped, Tone, View};
+use findings::{Block, Breadth, FigureText, Finding, Grouped, Tone, View};
 use report::{Named, Report};
 use serde_json::json;
 use std::collections::BTreeSet;
-use study::Study;
-use terminal::{Colour, crash_text, study_markdown, study_table};
+use study::{Study, Varied};
+use terminal::{Colour, crash_text, rate_search, study_markdown, study_table, tune_text};
 
 /// Every kind of study: among them all subjects have something to say.
 fn studies() -> Vec<Study> {
@@ -18,7 +18,7 @@ fn studies() -> Vec<Study> {
         sample::crashed(),
         sample::tuned(),
         sample::searched(),
-        sample::sweep(3, 3, 2, 10),
+        varied(),
         sample::troubled(),
         counted(
             "sets",
@@ -35,6 +35,17 @@ fn studies() -> Vec<Study> {
             }),
         ),
     ]
+}
+
+/// A sweep, with the values that were asked for.
+fn varied() -> Study {
+    let mut study = sample::sweep(3, 3, 3, 10);
+    for cell in &mut study.cells {
+        cell.varied = [("clients".to_owned(), cell.params["clients"].clone())].into();
+    }
+    let values = ["1", "2", "4"].map(str::to_owned).into();
+    study.varied = vec![Varied { key: "clients".into(), values, not_taken: vec!["ram does not have it".into()] }];
+    study
 }
 
 /// A study of a job whose trials found these facts.
@@ -59,11 +70,13 @@ struct Drawn {
 
 fn drawn(study: &Study) -> Drawn {
     let grouped = Grouped::all(study);
-    let crashes = study.crash.as_ref().map(|crash| crash_text(crash, Colour::Never)).unwrap_or_default();
+    let searches = [crash_text, tune_text, rate_search].map(|text| text(study, Colour::Never)).concat();
+    let page = Report::new(vec![Named { label: String::new(), study }]).html();
     Drawn {
         findings: findings::all(&View::of(study, &grouped)),
-        terminal: folded(&(crashes + &study_table(study, Colour::Never))),
-        page: folded(&Report::new(vec![Named { label: String::new(), study }]).html()),
+        terminal: folded(&(searches + &study_table(study, Colour::Never))),
+        // Options in the head are kept whole.
+        page: folded(&page.replace("<span class=\"option\">", "").replace("</span>", "")),
         markdown: folded(&study_markdown(study)),
     }
 }
@@ -80,6 +93,12 @@ fn in_page(text: &str) -> String {
 fn in_markdown(text: &str) -> String {
     let html = folded(text).replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
     html.chars().flat_map(|c| ("\\`*_[]|~#".contains(c).then_some('\\')).into_iter().chain([c])).collect()
+}
+
+fn cell_in_markdown(it: &FigureText) -> String {
+    let text = in_markdown(&it.text);
+    let text = if it.tone == Tone::Bad { format!("**{text}**") } else { text };
+    if it.note.is_empty() { text } else { format!("{text} ({})", in_markdown(&it.note)) }
 }
 
 #[test]
@@ -116,21 +135,28 @@ fn every_finding_says_the_same_in_every_medium() {
 fn check(it: &Drawn, finding: &Finding, block: &Block) {
     let id = finding.id;
     match block {
-        Block::Sentence(sentence) => {
+        Block::Headline(sentence) | Block::Sentence(sentence) => {
             let text = &sentence.text;
             assert!(it.page.contains(&in_page(text)), "page, {id}: {text}");
             if sentence.tone != Tone::Detail {
                 assert!(it.terminal.contains(&folded(text)), "terminal, {id}: {text}\n{}", it.terminal);
-                let of_crashes = id == findings::crash::ID;
-                assert!(of_crashes || it.markdown.contains(&in_markdown(text)), "Markdown, {id}: {text}");
+                assert!(it.markdown.contains(&in_markdown(text)), "Markdown, {id}: {text}");
             }
         }
         Block::Table(table) => {
+            let (wide, narrow) = (table.columns_in(Breadth::Wide), table.columns_in(Breadth::Narrow));
+            let narrow = || narrow.iter().filter(|at| !table.spare.contains(at));
             for row in &table.rows {
-                let cells: Vec<String> = row.iter().map(|text| in_markdown(text)).collect();
+                let cells: Vec<String> = wide.iter().map(|at| cell_in_markdown(&row[*at])).collect();
                 assert!(it.markdown.contains(&format!("| {} |", cells.join(" | "))), "Markdown, {id}: {row:?}");
-                assert!(row.iter().all(|text| it.page.contains(&in_page(text))), "page, {id}: {row:?}");
-                assert!(row.iter().all(|text| it.terminal.contains(&folded(text))), "terminal, {id}: {row:?}");
+                assert!(wide.iter().all(|at| it.page.contains(&in_page(&row[*at].text))), "page, {id}: {row:?}");
+                let is_there = |at: &usize| it.terminal.contains(&folded(&row[*at].text));
+                assert!(narrow().all(is_there), "terminal, {id}: {row:?}");
+            }
+            assert!(it.page.contains(&in_page(&table.meanings())), "page, {id}: {}", table.meanings());
+            assert!(it.markdown.contains(&in_markdown(&table.meanings())), "Markdown, {id}: {}", table.meanings());
+            for column in narrow().map(|at| &table.columns[*at]) {
+                assert!(it.terminal.contains(&folded(column.meaning)), "terminal, {id}: {}", column.meaning);
             }
         }
         Block::Chart(chart) => {
@@ -138,6 +164,10 @@ fn check(it: &Drawn, finding: &Finding, block: &Block) {
         }
         Block::Sketch(findings::Sketch::Curves(curves)) => {
             assert!(curves.iter().all(|curve| it.terminal.contains(&curve.name)), "terminal, {id}");
+        }
+        Block::Sketch(findings::Sketch::Plots(plots)) => {
+            let mut lines = plots.iter().flat_map(|plot| &plot.lines);
+            assert!(lines.all(|line| it.terminal.contains(&line.name)), "terminal, {id}");
         }
         Block::Sketch(findings::Sketch::Bars(bars)) => {
             assert!(bars.rows.iter().all(|(_, whole, _)| it.terminal.contains(whole)), "terminal, {id}");

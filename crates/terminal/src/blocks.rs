@@ -1,32 +1,85 @@
 //! What findings say, on a terminal: sentences folded, tables fitted, charts made of characters.
 
-use crate::layout::{self, Colour, Row, Style, paragraph};
+use crate::layout::{Colour, Column, Row, Style, Table, entry, paragraph};
 use crate::sketch;
-use findings::{Block, FigureColumn, FigureTable, Finding, Sketch, Tone};
+use findings::{Block, Breadth, FigureTable, FigureText, Finding, Sentence, Side, Sketch, Tone, View};
+use study::Study;
 
 /// Columns before the first column of a table, and between two.
-const GAPS: [usize; 2] = [1, 2];
+const GAPS: [usize; 2] = [3, 2];
+
+/// Returns what one subject says of a study, without all others.
+pub(crate) fn alone(study: &Study, find: fn(&View<'_>) -> Option<Finding>, colour: Colour) -> String {
+    let finding = find(&View::of(study, &[]).without_pictures());
+    let mut text = String::from("\n");
+    of_part(&mut text, finding.as_slice(), "", colour);
+    text
+}
+
+/// Writes the headlines of these findings and the plots beside them, and takes both out.
+pub(crate) fn heads(text: &mut String, findings: &mut Vec<Finding>, colour: Colour) {
+    let is_head = |block: &Block| match block {
+        Block::Headline(it) => it.tone != Tone::Detail,
+        block => matches!(block, Block::Sketch(Sketch::Plots(_))),
+    };
+    for blocks in findings::take(findings, is_head) {
+        text.push('\n');
+        blocks.iter().for_each(|block| draw(text, &mut String::new(), block, colour));
+    }
+}
 
 /// Writes what these findings say of the part with this label.
 pub(crate) fn of_part(text: &mut String, findings: &[Finding], label: &str, colour: Colour) {
     let parts = findings.iter().flat_map(|finding| &finding.parts).filter(|part| part.label == label);
-    parts.flat_map(|part| &part.blocks).for_each(|block| draw(text, block, colour));
+    for part in parts {
+        let mut legend = String::new();
+        let mut before: Option<&Block> = None;
+        for block in &part.blocks {
+            if matches!((before, block), (Some(Block::Headline(_)), Block::Sentence(_))) {
+                empty_line(text);
+            }
+            draw(text, &mut legend, block, colour);
+            before = Some(block);
+        }
+        *text += &legend;
+    }
 }
 
-fn draw(text: &mut String, block: &Block, colour: Colour) {
+/// Writes a block, and into the legend how to read it.
+fn draw(text: &mut String, legend: &mut String, block: &Block, colour: Colour) {
     match block {
-        Block::Sentence(sentence) => {
-            *text += &match sentence.tone {
-                Tone::Plain => paragraph(&sentence.text, 1, 3, Style::Plain, colour),
-                Tone::Warning => paragraph(&sentence.text, 1, 3, Style::Warning, colour),
-                Tone::Detail => String::new(),
-            };
-        }
-        Block::Table(it) => apart(text, &table(it, colour)),
+        Block::Headline(it) | Block::Sentence(it) => *text += &sentence(it, [1, 3], colour),
+        Block::Table(it) => apart(text, &table(it, legend, colour)),
         Block::Sketch(it @ Sketch::Curves(_)) => apart(text, &sketch::drawn(it, colour)),
+        Block::Sketch(it @ Sketch::Plots(_)) => {
+            empty_line(text);
+            *text += &sketch::drawn(it, colour);
+        }
         Block::Sketch(it) => *text += &sketch::drawn(it, colour),
         // It has a sketch beside it, or is for the page.
         Block::Chart(_) => {}
+    }
+}
+
+/// Returns a sentence, its first line and the others indented by these numbers of blanks.
+pub(crate) fn sentence(sentence: &Sentence, [first, rest]: [usize; 2], colour: Colour) -> String {
+    if sentence.tone == Tone::Detail {
+        return String::new();
+    }
+    let (words, lines) = sentence.parts();
+    let mut text = paragraph(words, first, rest, style(sentence.tone), colour);
+    lines.lines().for_each(|line| text += &format!("   {line}\n"));
+    text
+}
+
+fn style(tone: Tone) -> Style {
+    match tone {
+        Tone::Plain | Tone::Detail => Style::Plain,
+        Tone::Strong => Style::Bold,
+        Tone::Good => Style::Good,
+        Tone::Warning => Style::Warning,
+        Tone::Bad => Style::Bad,
+        Tone::Faint => Style::Dim,
     }
 }
 
@@ -44,17 +97,88 @@ pub(crate) fn empty_line(text: &mut String) {
     }
 }
 
-fn table(table: &FigureTable, colour: Colour) -> String {
-    let column = |(at, column): (usize, &FigureColumn)| layout::Column {
-        title: column.title,
-        side: column.side,
-        gap: GAPS[at.min(1)],
-    };
-    let columns: Vec<layout::Column> = table.columns.iter().enumerate().map(column).collect();
-    let row = |row: &Vec<String>| -> Row { row.iter().map(|text| (text.clone(), Style::Plain)).collect() };
-    let rows: Vec<Row> = table.rows.iter().map(row).collect();
-    let fitted = layout::Table::fit_without(&columns, 0, &table.spare, rows.iter());
+fn table(table: &FigureTable, legend: &mut String, colour: Colour) -> String {
+    let shown = table.columns_in(Breadth::Narrow);
+    let (columns, rows) = (columns(table), rows(table));
+    let place = |at: &usize| shown.iter().position(|shown| shown == at);
+    let spare: Vec<usize> = table.spare.iter().filter_map(place).collect();
+    let names = columns.iter().position(|column| column.side == Side::Left).unwrap_or_default();
+    if spare.is_empty() && Table::fit(&columns, names, rows.iter()).cuts_words() {
+        return continued(table, &columns, &rows, colour);
+    }
+    let fitted = Table::fit_without(&columns, names, &spare, rows.iter());
     let mut text = paragraph(&table.title, 1, 3, Style::Bold, colour) + &fitted.titles(colour);
     text.extend(rows.iter().map(|row| fitted.row(row, colour)));
+    for (at, column) in shown.iter().map(|at| &table.columns[*at]).enumerate() {
+        if !column.meaning.is_empty() && !fitted.leaves_out(at) {
+            *legend += &entry(&column.title, column.meaning, colour);
+        }
+    }
+    *legend += &left_out(&fitted.left_out(), colour);
     text
+}
+
+/// A table of too many columns, all of which it keeps: as many as fit beside the names, the next below.
+fn continued(table: &FigureTable, columns: &[Column<'_>], rows: &[Row], colour: Colour) -> String {
+    let mut text = paragraph(&table.title, 1, 3, Style::Bold, colour);
+    let mut from = 1;
+    while from < columns.len() {
+        let of = |to: usize| {
+            let columns = [&columns[..1], &columns[from..to]].concat();
+            let rows: Vec<Row> = rows.iter().map(|row| [&row[..1], &row[from..to]].concat()).collect();
+            (Table::fit(&columns, 0, rows.iter()), rows)
+        };
+        let to = (from + 1..=columns.len()).rev().find(|to| !of(*to).0.cuts_words()).unwrap_or(from + 1);
+        let (fitted, rows) = of(to);
+        text += &fitted.titles(colour);
+        text.extend(rows.iter().map(|row| fitted.row(row, colour)));
+        from = to;
+    }
+    text
+}
+
+/// Returns the columns of a table that a terminal has.
+pub(crate) fn columns(table: &FigureTable) -> Vec<Column<'_>> {
+    let shown = table.columns_in(Breadth::Narrow).into_iter().map(|at| &table.columns[at]).enumerate();
+    shown.map(|(at, it)| Column { title: &it.title, side: it.side, gap: GAPS[at.min(1)] }).collect()
+}
+
+/// Returns their texts.
+pub(crate) fn rows(table: &FigureTable) -> Vec<Row> {
+    let shown = table.columns_in(Breadth::Narrow);
+    let text = |it: &FigureText| (it.text.clone(), style(it.tone));
+    table.rows.iter().map(|row| shown.iter().map(|at| text(&row[*at])).collect()).collect()
+}
+
+/// Says which columns have no room.
+fn left_out(titles: &[&str], colour: Colour) -> String {
+    let Some((last, some)) = titles.split_last() else { return String::new() };
+    let names = if some.is_empty() { (*last).to_owned() } else { format!("{} and {last}", some.join(", ")) };
+    entry("left out", &format!("{names}, for which there is no room; report.html has them"), colour)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::table;
+    use crate::layout::{Colour, WIDTH, width};
+    use findings::{FigureColumn, FigureTable};
+
+    #[test]
+    fn a_table_of_too_many_columns_continues_below_and_keeps_them_all() {
+        for (name, most) in [("sqlite,durability=commit", 30), ("ram", 30), ("ram", 8)] {
+            let values: Vec<String> = (1..=most).map(|n| (n * 1000).to_string()).collect();
+            let figures = values.iter().map(|value| FigureColumn::figures(format!("{value} ")));
+            let row = std::iter::once(name).chain(values.iter().map(|_| "1.00 s*"));
+            let wide = FigureTable {
+                title: "TIME by cache".into(),
+                columns: std::iter::once(FigureColumn::words("")).chain(figures).collect(),
+                rows: vec![row.map(Into::into).collect()],
+                ..FigureTable::default()
+            };
+            let text = table(&wide, &mut String::new(), Colour::Never);
+            assert!(text.lines().all(|line| width(line) <= WIDTH), "{text}");
+            assert!(values.iter().all(|value| text.contains(&format!(" {value}"))), "{text}");
+            assert_eq!(text.matches("1.00 s*").count(), values.len(), "{text}");
+        }
+    }
 }

@@ -1,7 +1,7 @@
 //! A study in formats other programs read. Each is a pure function of the study.
 
 pub(crate) mod junit;
-mod markdown;
+pub(crate) mod markdown;
 mod openmetrics;
 
 pub use junit::study_junit;

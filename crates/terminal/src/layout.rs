@@ -62,8 +62,8 @@ pub(crate) fn paint(text: &str, style: Style, colour: Colour) -> String {
 
 /// Columns of a table: a side and a title each, with the blanks before it.
 #[derive(Clone, Copy)]
-pub(crate) struct Column {
-    pub title: &'static str,
+pub(crate) struct Column<'a> {
+    pub title: &'a str,
     pub side: Side,
     pub gap: usize,
 }
@@ -75,27 +75,28 @@ const LEAST_STRETCH: usize = 8;
 pub(crate) type Row = Vec<(String, Style)>;
 
 /// A table whose stretchable column takes what the others leave of a line, folding longer texts.
-pub(crate) struct Table {
-    columns: Vec<Column>,
+pub(crate) struct Table<'a> {
+    columns: Vec<Column<'a>>,
     widths: Vec<usize>,
     stretch: usize,
     hidden: Vec<usize>,
+    room: usize,
     longest_word: usize,
 }
 
-impl Table {
+impl<'a> Table<'a> {
     /// Fits the columns to all rows; the column at index `stretch` gets at most what is left.
-    pub(crate) fn fit<'a>(columns: &[Column], stretch: usize, rows: impl Iterator<Item = &'a Row>) -> Table {
+    pub(crate) fn fit<'r>(columns: &[Column<'a>], stretch: usize, rows: impl Iterator<Item = &'r Row>) -> Table<'a> {
         Table::fit_without(columns, stretch, &[], rows)
     }
 
     /// Returns the same; without the columns of `spare`, as many of them as it takes, in that order, to cut no word.
-    pub(crate) fn fit_without<'a>(
-        columns: &[Column],
+    pub(crate) fn fit_without<'r>(
+        columns: &[Column<'a>],
         stretch: usize,
         spare: &[usize],
-        rows: impl Iterator<Item = &'a Row>,
-    ) -> Table {
+        rows: impl Iterator<Item = &'r Row>,
+    ) -> Table<'a> {
         let mut longest_word = LEAST_STRETCH;
         let mut widths: Vec<usize> = columns.iter().map(|column| width(column.title)).collect();
         for row in rows {
@@ -114,17 +115,18 @@ impl Table {
         let needed = longest_word.min(widths[stretch]);
         let least = (0..spare.len()).find(|n| left(&spare[..*n]) >= needed);
         let hidden = spare[..least.unwrap_or(spare.len())].to_vec();
-        widths[stretch] = widths[stretch].min(left(&hidden)).max(LEAST_STRETCH);
-        Table { columns: columns.to_vec(), widths, stretch, hidden, longest_word: needed }
+        let room = left(&hidden);
+        widths[stretch] = widths[stretch].min(room).max(LEAST_STRETCH);
+        Table { columns: columns.to_vec(), widths, stretch, hidden, room, longest_word: needed.max(LEAST_STRETCH) }
     }
 
-    /// Returns whether the stretched column is narrower than a word in it.
+    /// Returns whether there is no room for the stretched column, or only for one narrower than a word in it.
     pub(crate) fn cuts_words(&self) -> bool {
-        self.widths[self.stretch] < self.longest_word
+        self.room < self.longest_word
     }
 
     /// Titles of the columns that are left out.
-    pub(crate) fn left_out(&self) -> Vec<&'static str> {
+    pub(crate) fn left_out(&self) -> Vec<&'a str> {
         let titles = self.hidden.iter().map(|at| self.columns[*at].title);
         titles.filter(|title| !title.is_empty()).collect()
     }

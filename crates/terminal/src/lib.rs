@@ -5,8 +5,7 @@
 //! at the clock, to say how long is left), what follows from a study's numbers (crate `analysis`), the study directory (crate
 //! `archive`), the page (crate `report`), knowledge of a particular store or job.
 //!
-//! * [`study_table`], [`stores_list`] and [`stores_table`] draw tables that fit 80 columns; [`sweep_table`] shows a study of many combinations at a
-//!   glance; [`crash_text`], [`tune_text`] and [`rate_search`] what a search found.
+//! * [`study_table`], [`stores_list`] and [`stores_table`] draw tables that fit 80 columns; [`crash_text`], [`tune_text`] and [`rate_search`] what a search found.
 //! * [`comparison_text`], [`comparison_markdown`] and [`comparison_junit`] say what `analysis::compare` found.
 //! * [`crash_comparison_text`], [`crash_comparison_markdown`] and [`crash_comparison_junit`]: the same of `analysis::compare_crashes`.
 //! * [`study_markdown`], [`study_openmetrics`] and [`study_junit`] are for other programs.
@@ -16,8 +15,6 @@ mod answers;
 mod blocks;
 mod comparison;
 mod crash;
-mod curves;
-mod figure;
 mod footnotes;
 mod formats;
 mod headings;
@@ -25,7 +22,6 @@ mod layout;
 mod markdown;
 mod originals;
 mod phases;
-mod pivot;
 mod plot;
 mod progress;
 mod rate_search;
@@ -36,7 +32,6 @@ mod stores_list;
 mod stores_table;
 mod study_table;
 mod tune;
-mod verdicts;
 
 pub use comparison::{
     comparison_junit, comparison_markdown, comparison_text, crash_comparison_junit, crash_comparison_markdown,
@@ -45,7 +40,6 @@ pub use comparison::{
 pub use crash::crash_text;
 pub use formats::{study_junit, study_markdown, study_openmetrics};
 pub use layout::{Colour, fit_terminal, sentence};
-pub use pivot::sweep_table;
 pub use progress::{CrashView, Moment, ProgressView};
 pub use rate_search::rate_search;
 pub use stores_list::stores_list;

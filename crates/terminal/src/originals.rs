@@ -4,7 +4,7 @@ use crate::layout::{Colour, Column, Row, Side, Style, Table, paragraph};
 use study::{Cell, Original, OriginalMeasure, PresetRecord, Study};
 use words::units;
 
-const COLUMNS: [Column; 6] = [
+const COLUMNS: [Column<'static>; 6] = [
     Column { title: "SYSTEM THEN", side: Side::Left, gap: 4 },
     Column { title: "THEN", side: Side::Right, gap: 2 },
     Column { title: "x", side: Side::Right, gap: 2 },

@@ -1,7 +1,8 @@
 //! A plot made of characters: figures of several lines over the values of a parameter.
 
-use crate::figure::Figure;
 use crate::layout::{Colour, Style, columns, paint, shortened, width};
+use analysis::{Better, Metric};
+use findings::{LinePlot, figures};
 use words::units;
 
 /// Rows between the highest figure and the axis.
@@ -13,14 +14,9 @@ const STEP: usize = 16;
 /// Beyond this ratio of the highest figure to the lowest the axis is logarithmic: the lower ones would be one line.
 const LOGARITHMIC: f64 = 30.0;
 
-/// One line: a name and a figure at some of the values, by their index.
-pub(crate) struct Line {
-    pub(crate) name: String,
-    pub(crate) points: Vec<(usize, f64)>,
-}
-
 /// Returns the plot, as wide as a line. Each line has a letter, `*` is where several meet.
-pub(crate) fn plot(what: Figure, parameter: &str, values: &[String], lines: &[Line], colour: Colour) -> String {
+pub(crate) fn plot(swept: &LinePlot, colour: Colour) -> String {
+    let LinePlot { metric, values, lines, .. } = swept;
     let figures = || lines.iter().flat_map(|line| line.points.iter().map(|point| point.1)).filter(|it| *it > 0.0);
     let (lowest, highest) = (figures().fold(f64::INFINITY, f64::min), figures().fold(0.0, f64::max));
     if values.is_empty() || highest <= 0.0 {
@@ -38,20 +34,24 @@ pub(crate) fn plot(what: Figure, parameter: &str, values: &[String], lines: &[Li
         }
     }
     let logarithmic = if matches!(scale, Scale::Log { .. }) { ", logarithmic" } else { "" };
-    let mut text = format!(" {}\n", paint(&format!("{}{logarithmic}", what.title()), Style::Dim, colour));
+    let mut text = format!(" {}\n", paint(&format!("{}{logarithmic}", figures::column(*metric)), Style::Dim, colour));
     for (down, row) in grid.iter().enumerate() {
         let up = ROWS - down;
-        let shown = if up.is_multiple_of(ROWS / 2) { label(what, scale.figure(up)) } else { String::new() };
+        let shown = if up.is_multiple_of(ROWS / 2) { label(*metric, scale.figure(up)) } else { String::new() };
         let row: String = row.iter().collect();
         let edge = if shown.is_empty() { '│' } else { '┤' };
         text += format!(" {shown:>FIGURES$} {edge}{row}").trim_end();
         text.push('\n');
     }
-    text += &axis(parameter, values, at);
+    text += &axis(&swept.parameter, values, at);
     for (line, letter) in lines.iter().zip(letters()) {
-        let best = line.points.iter().min_by(|a, b| what.better(a.1, b.1));
+        let (word, best) = match metric.better() {
+            Better::Lower => ("lowest", line.points.iter().min_by(|a, b| a.1.total_cmp(&b.1))),
+            // Of several the first.
+            Better::Higher => ("highest", line.points.iter().min_by(|a, b| b.1.total_cmp(&a.1))),
+        };
         let best = best.map(|&(value, figure)| {
-            format!("  {} {} at {}", what.best(), what.shown(figure), shortened(&values[value], 12))
+            format!("  {word} {} at {}", figures::plain(figure, metric.unit()), shortened(&values[value], 12))
         });
         let best = best.unwrap_or_default();
         let name = shortened(&line.name, columns() - FIGURES - 4 - width(&best));
@@ -61,11 +61,11 @@ pub(crate) fn plot(what: Figure, parameter: &str, values: &[String], lines: &[Li
 }
 
 /// A figure beside the axis: at most [`FIGURES`] columns, so a long time is as clocks show it.
-fn label(what: Figure, figure: f64) -> String {
-    match what {
+fn label(metric: Metric, figure: f64) -> String {
+    match metric {
         _ if figure == 0.0 => "0".into(),
-        Figure::Time if figure >= 999.5 => units::clock(figure),
-        _ => what.shown(figure),
+        Metric::Makespan if figure >= 999.5 => units::clock(figure),
+        _ => figures::plain(figure, metric.unit()),
     }
 }
 
@@ -117,19 +117,24 @@ impl Scale {
 
 #[cfg(test)]
 mod tests {
-    use super::{Line, plot};
-    use crate::figure::Figure;
     use crate::layout::{Colour, WIDTH, width};
+    use analysis::Metric;
+    use findings::{LinePlot, PlotLine};
 
-    fn line(name: &str, figures: &[f64]) -> Line {
-        Line { name: name.into(), points: figures.iter().copied().enumerate().collect() }
+    fn line(name: &str, figures: &[f64]) -> PlotLine {
+        PlotLine { name: name.into(), points: figures.iter().copied().enumerate().collect() }
+    }
+
+    fn plot(metric: Metric, parameter: &str, values: &[String], lines: &[PlotLine]) -> String {
+        let (label, parameter) = (String::new(), parameter.into());
+        super::plot(&LinePlot { label, metric, parameter, values: values.into(), lines: lines.into() }, Colour::Never)
     }
 
     #[test]
     fn each_line_rises_as_its_figures_do() {
         let values = ["1", "4", "16"].map(String::from);
         let lines = [line("redis", &[28_800.0, 90_000.0, 144_000.0]), line("lmdb", &[144_000.0, 90_000.0, 70_000.0])];
-        let text = plot(Figure::Rate, "clients", &values, &lines, Colour::Never);
+        let text = plot(Metric::OpsPerS, "clients", &values, &lines);
         let rows: Vec<&str> = text.lines().collect();
         assert_eq!(rows[1].trim_end(), "     144k ┤        b                               a", "{text}");
         assert!(rows[5].contains('*') && rows[9].contains('a') && rows[11].starts_with("        0 ┤"), "{text}");
@@ -139,7 +144,7 @@ mod tests {
     #[test]
     fn a_time_is_best_where_it_is_lowest() {
         let values = ["1", "1000", "3000"].map(String::from);
-        let text = plot(Figure::Time, "batch", &values, &[line("sqlite", &[1.9, 0.27, 0.31])], Colour::Never);
+        let text = plot(Metric::Makespan, "batch", &values, &[line("sqlite", &[1.9, 0.27, 0.31])]);
         assert!(text.starts_with(" TIME\n") && text.contains("   1.90 s ┤") && text.contains("        0 ┤"), "{text}");
         assert!(text.contains("a  sqlite  lowest 270 ms at 1000"), "{text}");
     }
@@ -148,7 +153,7 @@ mod tests {
     fn figures_far_apart_have_a_logarithmic_axis() {
         let values = ["1", "2"].map(String::from);
         let lines = [line("sqlite,durability=commit", &[100.0, 110.0]), line("lmdb", &[1e6, 1e6])];
-        let text = plot(Figure::Rate, "clients", &values, &lines, Colour::Never);
+        let text = plot(Metric::OpsPerS, "clients", &values, &lines);
         assert!(text.starts_with(" OP/S, logarithmic\n") && text.contains("     100 ┤"), "{text}");
     }
 
@@ -157,15 +162,15 @@ mod tests {
         let values: Vec<String> = (0..200).map(|value| format!("{}", value * 1_000_003)).collect();
         let figures: Vec<f64> = (0..200).map(|value| f64::from(value) * 1e9 + 1.0).collect();
         let name = "postgres://bench:***@db.example.org/bench,durability=commit,layout=hstore".repeat(2);
-        let lines: Vec<Line> = (0..40).map(|_| line(&name, &figures)).collect();
-        for row in plot(Figure::Rate, "records", &values, &lines, Colour::Never).lines() {
+        let lines: Vec<PlotLine> = (0..40).map(|_| line(&name, &figures)).collect();
+        for row in plot(Metric::OpsPerS, "records", &values, &lines).lines() {
             assert!(width(row) <= WIDTH, "{} {row}", width(row));
         }
         let seconds = [line("sqlite", &[0.0, 271.0, 12_000.0])];
-        for row in plot(Figure::Time, "records", &values, &seconds, Colour::Never).lines() {
+        for row in plot(Metric::Makespan, "records", &values, &seconds).lines() {
             assert!(width(row) <= WIDTH, "{} {row}", width(row));
         }
-        assert_eq!(plot(Figure::Rate, "records", &[], &[], Colour::Never), "");
-        assert_eq!(plot(Figure::Rate, "records", &values, &[line("redis", &[0.0])], Colour::Never), "");
+        assert_eq!(plot(Metric::OpsPerS, "records", &[], &[]), "");
+        assert_eq!(plot(Metric::OpsPerS, "records", &values, &[line("redis", &[0.0])]), "");
     }
 }

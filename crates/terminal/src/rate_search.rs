@@ -1,78 +1,21 @@
 //! What a search for the highest rate found, on a terminal.
 
-use crate::layout::{Colour, Column, Row, Side, Style, Table, paragraph};
+use crate::blocks;
+use crate::layout::Colour;
 use crate::reasons;
-use study::{RateCount, RateLimit, RatePoint, Study};
-use words::units;
+use study::{RateLimit, Study};
 
-const COLUMNS: [Column; 6] = [
-    Column { title: "OFFERED", side: Side::Right, gap: 3 },
-    Column { title: "ANSWERED", side: Side::Right, gap: 2 },
-    Column { title: "P50", side: Side::Right, gap: 2 },
-    Column { title: "P99", side: Side::Right, gap: 2 },
-    Column { title: "P99.9", side: Side::Right, gap: 2 },
-    Column { title: "BOUND", side: Side::Left, gap: 2 },
-];
-
-/// Returns a sentence with the rate for each store, and the curve of response time over offered rate. At most 80 columns wide.
+/// Returns a sentence with the rate for each store, and the curve of response time over offered rate; beneath, why trials were void. At
+/// most 80 columns wide.
 pub fn rate_search(study: &Study, colour: Colour) -> String {
-    let mut text = String::new();
-    let sentences = findings::rate::sentences(&study.rate_search);
-    let (first, of_each) = sentences.split_at(sentences.len() - study.rate_search.len());
-    for sentence in first {
-        text.push('\n');
-        text += &paragraph(sentence, 1, 3, Style::Bold, colour);
-    }
-    for (search, sentence) in study.rate_search.iter().zip(of_each) {
-        text.push('\n');
-        text += &paragraph(sentence, 1, 3, Style::Bold, colour);
-        let rows: Vec<Row> = search.points.iter().map(row).collect();
-        if !rows.is_empty() {
-            let table = Table::fit(&COLUMNS, COLUMNS.len() - 1, rows.iter());
-            text += &table.titles(colour);
-            rows.iter().for_each(|row| text += &table.row(row, colour));
-        }
-    }
-    let faults: Vec<&str> = study
-        .rate_search
-        .iter()
-        .filter(|search| matches!(search.limited_by, RateLimit::Fault | RateLimit::NotRun))
-        .map(|search| search.store.as_str())
-        .collect();
+    let mut text = blocks::alone(study, findings::rate::find, colour);
+    let failed = |limit| matches!(limit, RateLimit::Fault | RateLimit::NotRun);
+    let failed = study.rate_search.iter().filter(|search| failed(search.limited_by));
+    let faults: Vec<&str> = failed.map(|search| search.store.as_str()).collect();
     for cell in study.cells.iter().filter(|cell| faults.contains(&cell.store.as_str())) {
         text += &reasons::of_cell(cell, &[], colour);
     }
-    text.push('\n');
-    let legend = match study.rate_search.iter().any(|search| search.counts == RateCount::Units) {
-        false => {
-            "Operations were due at random moments (Poisson); response time counts from the moment each was due. \
-             OFFERED and ANSWERED are operations per second."
-        }
-        true => {
-            "Units (calls of run) were due at random moments (Poisson). P50, P99 and P99.9 are of operations: the first of a unit \
-             counts from the moment the unit was due, each other one from the reply before it. OFFERED and ANSWERED are units per second."
-        }
-    };
-    text + &paragraph(legend, 1, 3, Style::Dim, colour)
-}
-
-fn row(point: &RatePoint) -> Row {
-    let time = |ns: f64| units::duration(ns * 1e-9);
-    let (word, style) = match point {
-        RatePoint { client_late, n, .. } if 2 * client_late > *n => ("client late".into(), Style::Warning),
-        RatePoint { not_offered, n, .. } if 2 * not_offered > *n => ("not offered".into(), Style::Warning),
-        RatePoint { within, n, .. } if within == n => ("kept".into(), Style::Good),
-        RatePoint { within: 0, .. } => ("broken".into(), Style::Bad),
-        RatePoint { within, n, .. } => (format!("kept in {within} of {n}"), Style::Warning),
-    };
-    vec![
-        (units::count(point.offered_ops_per_s), Style::Plain),
-        (units::count(point.achieved_ops_per_s), Style::Plain),
-        (time(point.p50_ns), Style::Plain),
-        (time(point.p99_ns), Style::Plain),
-        (time(point.p99_9_ns), Style::Plain),
-        (word, style),
-    ]
+    text
 }
 
 #[cfg(test)]

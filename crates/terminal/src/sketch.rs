@@ -3,8 +3,9 @@
 use crate::layout::{
     Colour, Column, FIXED_BLANK, Row, Side, Style, Table, WIDTH, columns, paragraph, shortened, width,
 };
+use crate::plot::plot;
 use crate::spark::sparkline;
-use findings::{BarPart, Bars, Curve, Sketch};
+use findings::{BarPart, Bars, Curve, LinePlot, Sketch};
 use study::BudgetLayer;
 use words::units;
 
@@ -14,6 +15,8 @@ const BAR: usize = 40;
 const NAME: usize = 24;
 /// More curves than these are for the report, not for a terminal.
 const MOST_CURVES: usize = 24;
+/// More plots than these are for the report, not for a terminal.
+const MOST_PLOTS: usize = 4;
 /// Columns of a curve.
 const CURVE: usize = 32;
 /// Columns of a curve at least.
@@ -21,7 +24,7 @@ const SHORTEST_CURVE: usize = 12;
 /// What a narrow terminal omits first: the lowest rate, the highest.
 const SPARE: [usize; 2] = [3, 4];
 
-const COLUMNS: [Column; 5] = [
+const COLUMNS: [Column<'static>; 5] = [
     Column { title: "STORE", side: Side::Left, gap: 3 },
     Column { title: "OP/S OVER TIME", side: Side::Left, gap: 2 },
     Column { title: "FOR", side: Side::Right, gap: 2 },
@@ -34,6 +37,7 @@ pub(crate) fn drawn(sketch: &Sketch, colour: Colour) -> String {
     match sketch {
         Sketch::Bars(it) => bars(it, colour),
         Sketch::Curves(it) => curves(it, colour),
+        Sketch::Plots(it) => plots(it, colour),
     }
 }
 
@@ -81,7 +85,7 @@ fn curves(curves: &[Curve], colour: Colour) -> String {
     };
     let most = (columns() + CURVE).saturating_sub(WIDTH).max(SHORTEST_CURVE);
     // A bar less is better than a name in two pieces.
-    let fits = |(table, _): &(Table, Vec<(Row, Option<Row>)>)| !table.cuts_words() && table.left_out().is_empty();
+    let fits = |(table, _): &(Table<'_>, Vec<(Row, Option<Row>)>)| !table.cuts_words() && table.left_out().is_empty();
     let whole = (SHORTEST_CURVE..=most).rev().map(fitted).find(fits);
     let (table, rows) = whole.unwrap_or_else(|| fitted(SHORTEST_CURVE));
     let mut text = table.titles(colour);
@@ -89,8 +93,18 @@ fn curves(curves: &[Curve], colour: Colour) -> String {
     text + &more(curves.len().saturating_sub(MOST_CURVES), "cells", colour)
 }
 
+/// A plot below the other, each beneath its combination.
+fn plots(all: &[LinePlot], colour: Colour) -> String {
+    let plot = |swept: &LinePlot| {
+        let label = Some(&swept.label).filter(|label| !label.is_empty());
+        label.map_or(String::new(), |label| paragraph(label, 1, 3, Style::Bold, colour)) + &plot(swept, colour)
+    };
+    let shown: Vec<String> = all.iter().take(MOST_PLOTS).map(plot).collect();
+    shown.join("\n") + &more(all.len().saturating_sub(MOST_PLOTS), "plots", colour)
+}
+
 /// Says how many more there are.
-pub(crate) fn more(hidden: usize, what: &str, colour: Colour) -> String {
+fn more(hidden: usize, what: &str, colour: Colour) -> String {
     match hidden {
         0 => String::new(),
         _ => paragraph(&format!("and {hidden} more {what}: they are in study.json"), 3, 5, Style::Dim, colour),

@@ -4,7 +4,7 @@ use crate::layout::{Colour, Column, Row, Side, Style, Table, paragraph};
 use crate::stores_table::{ListedStore, Presence, StoreRow, fold_twins};
 use study::Class;
 
-const COLUMNS: [Column; 4] = [
+const COLUMNS: [Column<'static>; 4] = [
     Column { title: "STORE", side: Side::Left, gap: 3 },
     Column { title: "KIND", side: Side::Left, gap: 1 },
     Column { title: "FOUND, OR HOW TO GET IT", side: Side::Left, gap: 2 },

@@ -70,7 +70,7 @@ pub struct StoreRow {
     pub licence: String,
 }
 
-const COLUMNS: [Column; 5] = [
+const COLUMNS: [Column<'static>; 5] = [
     Column { title: "STORE", side: Side::Left, gap: 3 },
     Column { title: "FOUND", side: Side::Left, gap: 2 },
     Column { title: "DURABILITY", side: Side::Left, gap: 2 },

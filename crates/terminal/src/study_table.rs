@@ -8,14 +8,13 @@ use crate::layout::{Colour, Column, Row, Side, Style, Table, entry, paragraph};
 use crate::originals;
 use crate::phases;
 use crate::reasons;
-use crate::verdicts;
 use analysis::{Group, Metric, Rank, RankedCell, baseline, cost, spread};
-use findings::ranking::order;
+use findings::ranking::{order, verdict};
 use findings::{Grouped, View};
 use study::{BudgetLayer, Cell, Class, Promise, Quantity, Status, Study};
 use words::{Batches, shown_rate, units};
 
-const COLUMNS: [Column; 12] = [
+const COLUMNS: [Column<'static>; 12] = [
     Column { title: "", side: Side::Left, gap: 1 },
     Column { title: "STORE", side: Side::Left, gap: 1 },
     Column { title: "TIME", side: Side::Right, gap: 2 },
@@ -50,7 +49,7 @@ const VS_RAM: usize = 10;
 pub fn study_table(study: &Study, colour: Colour) -> String {
     let mut text = headings::title(study, colour);
     let grouped = Grouped::all(study);
-    let findings = findings::all(&View::of(study, &grouped).without_pictures());
+    let mut findings = findings::all(&View::of(study, &grouped).without_pictures());
     let all: Vec<&Cell> = study.cells.iter().collect();
     let emulations = Emulations::of(&all);
     let widespread = reasons::widespread(study);
@@ -68,17 +67,13 @@ pub fn study_table(study: &Study, colour: Colour) -> String {
     let absent = [(no_rate, OFFERED), (no_units, UNITS), (none_failed, FAILED)];
     let absent = absent.into_iter().filter_map(|(is_absent, at)| is_absent.then_some(at));
     let silent: Vec<usize> = absent.chain(silent_columns(&grouped, &drawn)).collect();
-    let columns: Vec<Column> = without(&columns, &silent);
+    let columns: Vec<Column<'_>> = without(&columns, &silent);
     let spare: Vec<usize> = SPARE.into_iter().filter(|at| !silent.contains(at)).collect();
     let spare: Vec<usize> = spare.iter().map(|at| at - silent.iter().filter(|gone| *gone < at).count()).collect();
     let drawn: Vec<Vec<Vec<Row>>> = drawn
         .iter()
         .map(|groups| groups.iter().map(|rows| rows.iter().map(|row| without(row, &silent)).collect()).collect())
         .collect();
-    for (at, sentence) in findings::faults::headlines(&all).iter().enumerate() {
-        text += if at == 0 { "\n" } else { "" };
-        text += &paragraph(sentence, 1, 3, Style::Bold, colour);
-    }
     let table = Table::fit_without(&columns, STORE, &spare, drawn.iter().flatten().flatten());
     for it in grouped.iter().filter(|it| !answers::all_agree(it.cells())) {
         let label = words::parameters::spoken(it.label());
@@ -86,7 +81,7 @@ pub fn study_table(study: &Study, colour: Colour) -> String {
         let disagreement = answers::agreement(it.cells()).unwrap_or_default();
         text += &paragraph(&format!("{whom}{disagreement}"), 1, 3, Style::Bad, colour);
     }
-    text += &verdicts::sweep(study, &grouped, colour);
+    blocks::heads(&mut text, &mut findings, colour);
     for (it, rows) in grouped.iter().zip(&drawn) {
         text.push('\n');
         if !it.label().is_empty() {
@@ -105,14 +100,14 @@ pub fn study_table(study: &Study, colour: Colour) -> String {
             }
         }
         if grouped.len() == 1 {
-            text += &verdicts::verdict(&it.groups, colour);
+            text += &verdict(&it.groups, colour);
         }
         text += &phases::of_cells(&it.groups, Batches::stored(study).noun(), colour);
         text.push('\n');
         text += &conclusions(it, study, colour);
         blocks::of_part(&mut text, &findings, it.label(), colour);
     }
-    if grouped.len() > 1 {
+    if grouped.len() > 1 && grouped.iter().all(|it| !it.label().is_empty()) {
         blocks::of_part(&mut text, &findings, "", colour);
     }
     text += &reasons::of_many(study, &widespread, colour);
@@ -233,6 +228,13 @@ fn interval(figure: &Quantity) -> Option<String> {
         0.1.. => format!("±{:.0}%", share * 100.0),
         _ => format!("±{:.1}%", share * 100.0),
     })
+}
+
+/// Which store is best and by how much, in words: within each class, then between classes.
+fn verdict(groups: &[Group<'_>], colour: Colour) -> String {
+    let sentences = groups.iter().filter_map(verdict::of_group).chain(verdict::across(groups));
+    let text: String = sentences.map(|it| paragraph(&it, 1, 3, Style::Bold, colour)).collect();
+    if text.is_empty() { text } else { format!("\n{text}") }
 }
 
 /// Whether the stores agree, and how fast they read back what they were given.

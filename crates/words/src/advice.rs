@@ -22,6 +22,18 @@ pub fn advice(kind: ReasonKind) -> (&'static str, &'static str) {
             "keys that must exist were missing",
             "the store was restarted without its data, evicts, or expires: read its log, give it more memory, or turn eviction off",
         ),
+        ReasonKind::ExpiredEarly => (
+            "values gone before their time to live was over",
+            "the store evicts, lost its data, or its clock runs ahead: read its log, and give it more memory",
+        ),
+        ReasonKind::ExpiredLate => (
+            "values still there after their time to live",
+            "the store looks at its clock more rarely than it says, or answers from a replica or cache: read its settings for expiry",
+        ),
+        ReasonKind::NeverExpired => (
+            "values that never expired",
+            "the time to live was not kept: does the server know it, and is its sweep of expired keys turned on?",
+        ),
         ReasonKind::UnexpectedHit => {
             ("keys that must not exist were found", "the store was not empty: give it an empty database or directory")
         }
@@ -151,6 +163,9 @@ pub(crate) fn once(kind: ReasonKind) -> &'static str {
         ReasonKind::WrongKey => "another key's value was read",
         ReasonKind::StaleValue => "a stale value was read",
         ReasonKind::UnexpectedMiss => "a key that must exist was missing",
+        ReasonKind::ExpiredEarly => "a value was gone before its time to live was over",
+        ReasonKind::ExpiredLate => "a value was still there after its time to live",
+        ReasonKind::NeverExpired => "a value never expired",
         ReasonKind::UnexpectedHit => "a key that must not exist was found",
         ReasonKind::WrongNumber => "a wrong count",
         ReasonKind::WrongReply => "a reply of the wrong type",

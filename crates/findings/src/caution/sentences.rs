@@ -12,6 +12,7 @@ pub(super) fn of(cells: &[&Cell]) -> Vec<String> {
         .chain(unjudged(cells))
         .chain(resent(cells))
         .chain(outliers(cells))
+        .chain(judged_by_script(cells))
         .collect()
 }
 
@@ -20,6 +21,21 @@ fn crashes<'a>(cells: &'a [&Cell]) -> impl Iterator<Item = String> + 'a {
     cells.iter().filter_map(|cell| {
         let lost = cell.store_config.get("cache_crash_loses")?;
         Some(format!("On {} a crash would lose {lost}.", cell.store))
+    })
+}
+
+/// Says how much of a script's work nobody but the script has judged, one sentence per cell.
+fn judged_by_script<'a>(cells: &'a [&Cell]) -> impl Iterator<Item = String> + 'a {
+    cells.iter().filter_map(|cell| {
+        let fact = |name: &str| cell.answer.facts.get(name).and_then(serde_json::Value::as_u64);
+        let (commands, operations) = (fact("commands").filter(|commands| *commands > 0)?, fact("operations")?);
+        Some(format!(
+            "{} on {}: {} of {} operations judged by the script.",
+            cell.job,
+            cell.store,
+            study::whole(commands),
+            study::whole(operations)
+        ))
     })
 }
 

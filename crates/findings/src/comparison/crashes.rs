@@ -1,9 +1,45 @@
 //! Two studies of crashes against each other, in plain words.
 
 use super::sentences::{across, p, percent, unlike};
-use analysis::{CrashPair, CrashSide, CrashTest, Obstacle, PromiseShift};
+use super::{ComparisonText, alone, differences, source};
+use crate::block::{Block, FigureColumn, FigureTable, Sentence, Tone};
+use crate::finding::FindingPart;
+use analysis::{CrashComparison, CrashPair, CrashSide, CrashTest, Obstacle, PromiseShift};
 use study::{Promise, Quantity};
 use words::units;
+
+/// Returns what a comparison of crashes found.
+pub fn of_crashes(comparison: &CrashComparison) -> ComparisonText {
+    let sources = comparison.sources.iter();
+    ComparisonText {
+        sources: sources.map(|it| source(it, &[&it.input, &it.started_at])).collect(),
+        pairs: comparison.pairs.iter().map(part).collect(),
+        missing: comparison.alone.iter().map(alone).collect(),
+        doubts: Vec::new(),
+        rulings: Vec::new(),
+        legend: legend(&comparison.pairs),
+    }
+}
+
+fn part(pair: &CrashPair) -> FindingPart {
+    let is_compared = pair.obstacle.is_none();
+    let tone = match pair.shift {
+        _ if !is_compared => Tone::Warning,
+        PromiseShift::Regression => Tone::Bad,
+        PromiseShift::NotShown => Tone::Warning,
+        PromiseShift::Repaired => Tone::Good,
+        PromiseShift::Same => Tone::Strong,
+    };
+    let mut blocks = vec![Block::headline(sentence(pair) + ".", tone)];
+    if is_compared {
+        let columns = vec![FigureColumn::words(""), FigureColumn::words("before → after")];
+        let rows = figures(pair).into_iter().map(|(word, figure)| vec![word.into(), figure.into()]).collect();
+        blocks.push(Block::Table(FigureTable { title: pair.title(), columns, rows, ..FigureTable::default() }));
+    }
+    blocks.extend(problems(pair).map(Block::warning));
+    blocks.extend(differences(&pair.differences, is_compared));
+    FindingPart { label: pair.title(), blocks }
+}
 
 /// Returns the change of a promise, or why the two levels are not compared: `redis,durability=os: REGRESSION: after broke its promise,
 /// before kept it`.
@@ -41,8 +77,8 @@ fn not_shown(pair: &CrashPair) -> String {
     format!("nothing is shown of its promise by {}", names.join(" and by "))
 }
 
-/// Returns the figures of a pair, before and after: a word, and the figure of each side.
-pub fn figures(pair: &CrashPair) -> Vec<(&'static str, String)> {
+/// The figures of a pair, before and after: a word, and the figure of each side.
+fn figures(pair: &CrashPair) -> Vec<(&'static str, String)> {
     let (a, b) = (&pair.a, &pair.b);
     let mut figures = vec![("promise", format!("{} → {}", a.promise.name(), b.promise.name()))];
     if a.cuts + b.cuts == 0 {
@@ -74,8 +110,8 @@ fn broken(side: &CrashSide) -> String {
     format!("{} of {} crashes{share}", side.broken, side.cuts)
 }
 
-/// Returns what a test shows, and how many crashes would show more.
-pub fn tested(test: &CrashTest) -> String {
+/// What a test shows, and how many crashes would show more.
+fn tested(test: &CrashTest) -> String {
     let p = p(test.p_holm);
     match test.cuts_needed {
         _ if test.is_separated() => format!("more than chance ({p})"),
@@ -97,23 +133,25 @@ fn recovery(pair: &CrashPair) -> String {
     format!("{} → {} (medians, n {} and {}{ratio})", median(a), median(b), n(a), n(b))
 }
 
-/// Returns why crashes of a side are missing: `after: the server died`.
-pub fn problems(pair: &CrashPair) -> Vec<String> {
+/// Why crashes of a side are missing: `after: the server died`.
+fn problems(pair: &CrashPair) -> impl Iterator<Item = String> {
     let sides = [&pair.a, &pair.b].into_iter().filter(|side| !side.problem.is_empty());
-    sides.map(|side| format!("{}: {}", side.name, side.problem)).collect()
+    sides.map(|side| format!("{}: {}", side.name, side.problem))
 }
 
-/// Returns how to read it, with this many tests of levels that had any crash that broke the promise.
-pub fn legend(tests: usize) -> Vec<String> {
-    let brackets = "in brackets: the share of all crashes that may break the promise, at 95 %".to_owned();
-    if tests == 0 {
-        return vec![brackets];
+/// How to read it: as far as anything was compared, and any crash broke a promise.
+fn legend(pairs: &[CrashPair]) -> Vec<Sentence> {
+    if pairs.iter().all(|pair| pair.obstacle.is_some()) {
+        return Vec::new();
     }
+    let tests = pairs.iter().filter(|pair| pair.breaks.or(pair.losses).is_some()).count();
     let corrected = if tests > 1 { format!(", corrected for {tests} comparisons (Holm)") } else { String::new() };
-    vec![
-        brackets,
+    let lines = [
+        "in brackets: the share of all crashes that may break the promise, at 95 %".to_owned(),
         format!("p: chance alone would show such a difference this often (Fisher's exact test{corrected})"),
         "one crash that breaks a promise shows that it is not kept; p says whether the first study kept it any better"
             .into(),
-    ]
+    ];
+    let said = lines.into_iter().take(if tests == 0 { 1 } else { 3 });
+    said.map(|line| Sentence::toned(line, Tone::Faint)).collect()
 }

@@ -1,30 +1,13 @@
 //! Comparisons in plain words.
 
+use crate::figures;
 use analysis::{
-    ALPHA, Better, Compared, Comparison, Condition, Contrast, Difference, Gate, Judgement, Metric, Obstacle, Pair,
-    Ruling, Threshold, Unit, Weight,
+    ALPHA, Better, Compared, Condition, Contrast, Difference, Gate, Judgement, Metric, Obstacle, Pair, Ruling,
+    Threshold, Weight,
 };
 use study::{Quantity, Reason, Status, Verdict};
 use words::meaning;
 use words::units;
-
-/// Returns the findings, a sentence each: the pairs by the figure their ranking uses, the cells that could not be compared, and the
-/// rulings of the gates.
-pub fn sentences(comparison: &Comparison, gates: &[Gate]) -> Vec<String> {
-    let of_pair = |pair: &Pair| {
-        let heading = if pair.cell.is_empty() { String::new() } else { format!("{}: ", pair.cell) };
-        match (obstacle(pair), pair.headline().or(pair.contrasts.first())) {
-            (Some(obstacle), _) => Some(format!("{}: {obstacle}.", pair.title())),
-            (None, Some(headline)) => Some(format!("{heading}{}.", sentence(pair, headline))),
-            (None, None) => None,
-        }
-    };
-    let pairs = comparison.pairs.iter().filter_map(of_pair);
-    let alone = comparison.alone.iter().map(|alone| format!("Only {} has {}.", alone.source, alone.cell));
-    let unranked = comparison.void.iter().map(|it| not_compared(&it.cell, it.status, &it.reasons) + ".");
-    let judged = comparison.judgements.iter().map(|it| judgement(it, gates));
-    pairs.chain(alone).chain(unranked).chain(judged).collect()
-}
 
 /// Returns `redis-unix is 1.31x to 1.38x faster than redis (p 0.008)`.
 pub fn sentence(pair: &Pair, contrast: &Contrast) -> String {
@@ -163,13 +146,7 @@ pub fn percent(share: f64) -> String {
 
 /// Returns a figure with its unit: `1.34 s`, `50.8k`, `64 MiB`.
 pub fn figure(metric: Metric, value: f64) -> String {
-    match metric.unit() {
-        Unit::Seconds => units::duration(value),
-        Unit::Nanoseconds => units::duration(value * 1e-9),
-        Unit::PerSecond => units::count(value),
-        Unit::Bytes => units::bytes(value as u64),
-        Unit::Share => units::share(value),
-    }
+    figures::plain(value, metric.unit())
 }
 
 /// Returns one word for a row: what the finding means for the second cell.

@@ -1,6 +1,7 @@
 //! What failing nodes cost each store, over all trials: the headline, and a line per store and fault.
 
 use super::sentences as faults;
+use crate::ranking::verdict::joined;
 use analysis::{Metric, Replication};
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
@@ -289,17 +290,6 @@ fn whole(n: f64) -> String {
 /// A time; nought has no unit to choose.
 fn time(seconds: f64) -> String {
     if seconds == 0.0 { "0 s".into() } else { units::duration(seconds) }
-}
-
-fn joined<T: AsRef<str>>(parts: &[T]) -> String {
-    match parts {
-        [] => String::new(),
-        [one] => one.as_ref().to_owned(),
-        [some @ .., last] => {
-            let some: Vec<&str> = some.iter().map(AsRef::as_ref).collect();
-            format!("{} and {}", some.join(", "), last.as_ref())
-        }
-    }
 }
 
 #[cfg(test)]

@@ -20,11 +20,11 @@ pub fn best(metric: Metric) -> &'static str {
 }
 
 /// Returns `a, b and c`.
-pub fn joined(names: &[String]) -> String {
-    match names {
-        [] => String::new(),
-        [one] => one.clone(),
-        [some @ .., last] => format!("{} and {last}", some.join(", ")),
+pub fn joined<T: AsRef<str>>(names: &[T]) -> String {
+    let names: Vec<&str> = names.iter().map(AsRef::as_ref).collect();
+    match names.split_last() {
+        Some((last, some)) if !some.is_empty() => format!("{} and {last}", some.join(", ")),
+        _ => names.concat(),
     }
 }
 

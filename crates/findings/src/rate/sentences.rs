@@ -1,20 +1,20 @@
 //! What a search for the highest rate found, in a sentence.
 
-use study::{Quantity, RateLimit, RateSearch};
+use study::{Quantity, RateCount, RateLimit, RateSearch};
 use words::units;
 
 /// Fewer rounds than these have no interval.
 const LEAST_ROUNDS: u32 = 5;
 
-/// Returns the results for all stores, and first which number of clients keeps most where several were searched.
-pub fn sentences(searches: &[RateSearch]) -> Vec<String> {
+/// Returns which number of clients keeps most, of each store of which several were searched.
+pub(super) fn best(searches: &[RateSearch]) -> impl Iterator<Item = String> {
     let mut stores: Vec<&str> = Vec::new();
     searches.iter().map(|search| search.store.as_str()).for_each(|store| {
         if !stores.contains(&store) {
             stores.push(store);
         }
     });
-    let best = stores.into_iter().filter_map(|store| {
+    stores.into_iter().filter_map(move |store| {
         let of_store = || searches.iter().filter(|search| search.store == store);
         let rates = || of_store().filter_map(|search| Some((search, search.rate?.value)));
         let (most, rate) = rates().max_by(|(_, a), (_, b)| a.total_cmp(b))?;
@@ -27,8 +27,18 @@ pub fn sentences(searches: &[RateSearch]) -> Vec<String> {
                 most.counts.noun()
             )
         })
-    });
-    best.chain(searches.iter().map(sentence)).collect()
+    })
+}
+
+/// Returns how to read the curves.
+pub(super) fn legend(searches: &[RateSearch]) -> &'static str {
+    if searches.iter().any(|search| search.counts == RateCount::Units) {
+        "Units (calls of run) were due at random moments (Poisson). P50, P99 and P99.9 are of operations: the first of a unit \
+         counts from the moment the unit was due, each other one from the reply before it. OFFERED and ANSWERED are units per second."
+    } else {
+        "Operations were due at random moments (Poisson); response time counts from the moment each was due. \
+         OFFERED and ANSWERED are operations per second."
+    }
 }
 
 /// Returns the store with what is varied, for people: `redis clients=16`.
@@ -144,7 +154,7 @@ fn interval(rate: &Quantity, what: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{sentence, sentences};
+    use super::{best, sentence};
     use study::{MoreClients, Quantity, RateLimit, RatePoint, RateSearch};
 
     fn found(clients: u32, rate: f64, limited_by: RateLimit) -> RateSearch {
@@ -175,7 +185,7 @@ mod tests {
     #[test]
     fn of_several_numbers_of_clients_the_best_comes_first() {
         let searches = [found(1, 9_560.0, RateLimit::Connections), found(16, 135_000.0, RateLimit::Store)];
-        let said = sentences(&searches);
+        let said: Vec<String> = best(&searches).chain(searches.iter().map(sentence)).collect();
         assert_eq!(said[0], "redis keeps p99<2ms at the highest rate with clients=16: 135k operations per second.");
         assert!(
             said[1].starts_with("redis clients=1 keeps") && said[2].starts_with("redis clients=16 keeps"),

@@ -1,5 +1,6 @@
 //! What a swept parameter does: a figure against its values, a line for each store; and a grid of store x operation.
 
+use super::without;
 use crate::chart::{Chart, DataTable};
 use crate::draw::facets::{FacetAxis, Facets, Point, number};
 use crate::figures;
@@ -68,10 +69,7 @@ fn value_of<'a>(cell: &'a Cell, key: &str) -> Option<&'a str> {
 
 /// The store's spec without the options that vary, so that its cells are one line.
 fn line_name(cell: &Cell) -> String {
-    // `redis.connections` is varied as that, and is `connections` in the spec.
-    let own = |key: &str| cell.varied.keys().any(|varied| varied.rsplit('.').next() == Some(key));
-    let kept = |option: &&str| option.split_once('=').is_none_or(|(key, _)| !own(key));
-    let name = cell.store.split(',').filter(kept).collect::<Vec<_>>().join(",");
+    let name = cell.varied.iter().fold(cell.store.clone(), |name, (key, value)| without(&name, key, value));
     match study_label(cell) {
         Some(study) => format!("{name} · {study}"),
         None => name,

@@ -1,26 +1,23 @@
 //! The findings of a sweep in sentences: which store leads in how many combinations, and where each store is at its best.
 
+use super::{Behind, behind};
+use crate::figures;
+use crate::identity::label;
 use crate::ranking::verdict;
-use analysis::{Better, Group, MOST_RANKED, Metric, Part, Rank, Shown, Unit, separate};
-use std::collections::HashSet;
+use crate::view::{Grouped, View};
+use analysis::{Better, Group, MOST_RANKED, Metric, Rank};
 use study::{BudgetLayer, Cell, Class, Study};
+use words::group_noun;
 use words::units::whole;
-use words::{group_noun, units};
 
 /// Stores whose best is named.
 const STORES: usize = 4;
 /// Combinations named in a sentence; of more their number.
 const NAMED: usize = 3;
 
-/// Each combination with its groups.
-type Parts<'a> = [(&'a Part<'a>, &'a [Group<'a>])];
-
-/// Says what the combinations show: first of stores against each other, then of each store against itself. `label` says what a cell is
-/// called.
-pub fn sentences(study: &Study, parts: &Parts<'_>, label: &dyn Fn(&Cell) -> String) -> Vec<String> {
-    let mut sentences = leaders(study, parts, label);
-    sentences.extend(best_values(study, parts));
-    sentences
+/// Says what the combinations show: first of stores against each other, then of each store against itself.
+pub(super) fn sentences(view: &View<'_>) -> Vec<String> {
+    [leaders(view.study, &view.parts), best_values(view.study, &view.parts)].concat()
 }
 
 /// A class, in how many combinations it has several stores, the most of them, how often each store is shown to lead, and how often it is ahead by
@@ -44,9 +41,9 @@ fn count(known: &mut Vec<(String, usize)>, name: String) {
 }
 
 /// In how many combinations which store is shown to be the best, for each class that has several.
-fn leaders(study: &Study, parts: &Parts<'_>, label: &dyn Fn(&Cell) -> String) -> Vec<String> {
+fn leaders(study: &Study, parts: &[&Grouped<'_>]) -> Vec<String> {
     let mut tallies: Vec<Tally<'_>> = Vec::new();
-    let groups = parts.iter().flat_map(|(_, groups)| groups.iter());
+    let groups = parts.iter().flat_map(|it| &it.groups);
     for group in groups.filter(|group| group.class != Some(Class::Baseline)) {
         let cells = verdict::listed(group);
         if cells.len() < 2 {
@@ -119,7 +116,7 @@ fn sentence(mut tally: Tally<'_>, where_: &str) -> String {
 }
 
 /// At which combination each store is at its best, where all of them are the same work.
-fn best_values(study: &Study, parts: &Parts<'_>) -> Vec<String> {
+fn best_values(study: &Study, parts: &[&Grouped<'_>]) -> Vec<String> {
     let mut stores: Vec<&str> = Vec::new();
     // Baselines are there to compare with, unless there is nothing else; one that keeps nothing never has a finding.
     let only_baselines = study.cells.iter().all(|cell| cell.baseline);
@@ -133,22 +130,13 @@ fn best_values(study: &Study, parts: &Parts<'_>) -> Vec<String> {
     if rows.len() > STORES {
         return Vec::new();
     }
-    // One rule, over all pairs of all rows.
-    let pairs: Vec<(&Cell, &Cell)> = rows.iter().flat_map(Row::pairs).collect();
     let Some(metric) = rows.first().map(|row| row.metric).filter(|metric| rows.iter().all(|row| row.metric == *metric))
     else {
         return Vec::new();
     };
-    let worse = match metric.better() {
-        Better::Lower => Shown::Larger,
-        Better::Higher => Shown::Smaller,
-    };
-    let found = separate(&pairs, metric);
-    let behind = pairs.iter().zip(found).filter(|(_, found)| *found == worse);
-    let behind: HashSet<(*const Cell, *const Cell)> =
-        behind.map(|((a, b), _)| (std::ptr::from_ref(*a), std::ptr::from_ref(*b))).collect();
-    let is_behind = |first: &Cell, cell: &Cell| behind.contains(&(std::ptr::from_ref(first), std::ptr::from_ref(cell)));
-    rows.iter().map(|row| row.sentence(&is_behind)).collect()
+    let cells: Vec<Vec<&Cell>> = rows.iter().map(|row| row.cells.iter().map(|it| it.1).collect()).collect();
+    let behind = behind(&cells, metric);
+    rows.iter().map(|row| row.sentence(&behind)).collect()
 }
 
 /// One store at several combinations, the best median first.
@@ -159,10 +147,10 @@ struct Row<'a> {
 }
 
 impl<'a> Row<'a> {
-    fn of(store: &'a str, parts: &Parts<'a>) -> Option<Row<'a>> {
-        let of_store = |(part, _): &(&'a Part<'a>, &'a [Group<'a>])| {
-            let mut cells = part.cells.iter().filter(|cell| cell.store == store && cell.verdict.is_ranked());
-            cells.next().map(|cell| (part.label.as_str(), *cell))
+    fn of(store: &'a str, parts: &[&'a Grouped<'a>]) -> Option<Row<'a>> {
+        let of_store = |it: &&'a Grouped<'a>| {
+            let mut cells = it.cells().iter().filter(|cell| cell.store == store && cell.verdict.is_ranked());
+            cells.next().map(|cell| (it.label(), *cell))
         };
         let mut cells: Vec<(&str, &Cell)> = parts.iter().filter_map(of_store).collect();
         let metric = Metric::ranking(cells.first()?.1);
@@ -183,21 +171,18 @@ impl<'a> Row<'a> {
         Some(Row { store, metric, cells })
     }
 
-    /// None where there are more cells than are put in an order.
-    fn pairs(&self) -> impl Iterator<Item = (&'a Cell, &'a Cell)> {
-        let cells = if self.cells.len() > MOST_RANKED { &[][..] } else { self.cells.as_slice() };
-        cells.iter().enumerate().flat_map(move |(at, a)| cells[at + 1..].iter().map(move |b| (a.1, b.1)))
-    }
-
-    fn sentence(&self, is_behind: &impl Fn(&Cell, &Cell) -> bool) -> String {
+    fn sentence(&self, behind: &Behind) -> String {
         let (label, best) = self.cells[0];
         let figure =
-            self.metric.of_cell(best).map(|figure| shown(figure.value, self.metric.unit())).unwrap_or_default();
+            self.metric.of_cell(best).map(|it| figures::value(it.value, self.metric.unit())).unwrap_or_default();
         let rest = &self.cells[1..];
         let few =
             self.cells.iter().filter(|(_, cell)| self.metric.samples(cell).len() >= stats::FEWEST_TRIALS).count() < 2;
-        let level: Vec<String> =
-            rest.iter().filter(|(_, cell)| !is_behind(best, cell)).map(|(label, _)| (*label).to_owned()).collect();
+        let level: Vec<String> = rest
+            .iter()
+            .filter(|(_, cell)| !behind.contains(&std::ptr::from_ref(*cell)))
+            .map(|it| it.0.to_owned())
+            .collect();
         let store = self.store;
         if self.cells.len() > MOST_RANKED {
             let all = whole(self.cells.len() as u64);
@@ -230,16 +215,5 @@ impl<'a> Row<'a> {
                 rest.len()
             ),
         }
-    }
-}
-
-/// A figure in its unit.
-fn shown(value: f64, unit: Unit) -> String {
-    match unit {
-        Unit::Seconds => units::duration(value),
-        Unit::Nanoseconds => units::duration(value * 1e-9),
-        Unit::PerSecond => format!("{}/s", units::count(value)),
-        Unit::Bytes => units::bytes(value.max(0.0).round() as u64),
-        Unit::Share => units::share(value),
     }
 }

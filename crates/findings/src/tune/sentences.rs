@@ -4,10 +4,9 @@ use std::collections::BTreeMap;
 use study::{Cell, Quantity, Study, Tune, TuneEffect};
 use words::units;
 
-/// Returns the finding in sentences, most important first: the best setting, its gain, what did not matter, what was tried.
-pub fn sentences(study: &Study, tune: &Tune) -> Vec<String> {
-    [Some(best(study, tune)), Some(gain(tune)), no_effect(tune), Some(effort(tune))].into_iter().flatten().collect()
-}
+/// What is said where no effect is known.
+pub(super) const NO_EFFECT_KNOWN: &str =
+    "Too few settings were tried to show what each value does by itself; a larger --budget tries more.";
 
 /// Returns the part of a setting that differs from the default: `clients=8 threads=2`, or `the default`.
 pub fn changes(setting: &BTreeMap<String, String>, default: &BTreeMap<String, String>) -> String {
@@ -44,7 +43,7 @@ fn shown(tune: &Tune) -> Gain {
 }
 
 /// Returns the best setting, or that none was shown to be better than the default.
-pub fn best(study: &Study, tune: &Tune) -> String {
+pub(super) fn best(study: &Study, tune: &Tune) -> String {
     let of = |cell: &Cell| cell.store.split(',').take_while(|part| !part.contains('=')).collect::<Vec<_>>().join(",");
     let store = study.cells.first().map(of).unwrap_or_default();
     let objective = &tune.objective;
@@ -72,7 +71,7 @@ fn tried(tune: &Tune) -> String {
 }
 
 /// Returns how much better it is than the default, as the final comparison shows it.
-pub fn gain(tune: &Tune) -> String {
+pub(super) fn gain(tune: &Tune) -> String {
     let Some(gain) = tune.gain else {
         return "There was no time left to compare the best setting tried with the default; give a larger --budget."
             .into();
@@ -105,7 +104,7 @@ pub fn gain(tune: &Tune) -> String {
 }
 
 /// Returns the number of settings tried, and the time they took.
-pub fn effort(tune: &Tune) -> String {
+pub(super) fn effort(tune: &Tune) -> String {
     let rounds: Vec<String> =
         tune.rounds.iter().map(|round| format!("{} in {} trials", round.settings, round.trials)).collect();
     format!(
@@ -118,7 +117,7 @@ pub fn effort(tune: &Tune) -> String {
 }
 
 /// Returns a sentence on the keys none of whose values differs measurably from the default, with where their effect lies.
-pub fn no_effect(tune: &Tune) -> Option<String> {
+pub(super) fn no_effect(tune: &Tune) -> Option<String> {
     let known: Vec<(&TuneEffect, Quantity)> =
         tune.effects.iter().filter_map(|effect| Some((effect, effect.ratio?))).collect();
     let idle: Vec<String> = tune

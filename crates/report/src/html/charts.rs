@@ -1,8 +1,9 @@
 //! Findings as sections. Many combinations are folded; what is folded or below is drawn when it is looked at.
 
-use super::crashes;
 use crate::view::Report;
-use findings::{Arrangement, Block, Chart, DataTable, FigureTable, Finding, FindingPart, Side};
+use findings::{
+    Arrangement, Block, Breadth, Chart, DataTable, FigureTable, FigureText, Finding, FindingPart, Sentence, Side, Tone,
+};
 use maud::{Markup, PreEscaped, html};
 
 /// Combinations shown unfolded.
@@ -14,7 +15,6 @@ pub(super) fn sections(report: &Report<'_>) -> Markup {
             section id=(finding.id) aria-labelledby=(format!("{}-title", finding.id)) {
                 h2 id=(format!("{}-title", finding.id)) { (finding.title) }
                 @if !finding.intro.is_empty() { p.note { (finding.intro) } }
-                @if let Some(crash) = report.study.crash.as_ref().filter(|_| finding.id == findings::crash::ID) { (crashes::table(crash)) }
                 @for (at, part) in finding.parts.iter().enumerate() {
                     @if part.label.is_empty() {
                         (body(finding, part))
@@ -38,13 +38,13 @@ enum Kind {
     Charts,
 }
 
-/// The kind of a block; `None` of what is for media without pictures.
+/// The kind of a block; `None` of what is for media without pictures, and of what stands at the head of the page.
 fn kind(block: &Block) -> Option<Kind> {
     match block {
         Block::Sentence(_) => Some(Kind::Words),
         Block::Table(_) => Some(Kind::Table),
         Block::Chart(_) => Some(Kind::Charts),
-        Block::Sketch(_) => None,
+        Block::Headline(_) | Block::Sketch(_) => None,
     }
 }
 
@@ -63,27 +63,57 @@ fn body(finding: &Finding, part: &FindingPart) -> Markup {
 
 fn drawn_block(block: &Block) -> Markup {
     match block {
-        Block::Sentence(sentence) => html! { li { (sentence.text) } },
+        Block::Sentence(it) => html! { li { (sentence(it)) } },
         Block::Table(table) => titled(table),
         Block::Chart(chart) => figure(chart),
-        Block::Sketch(_) => html! {},
+        Block::Headline(_) | Block::Sketch(_) => html! {},
     }
 }
 
+fn sentence(sentence: &Sentence) -> Markup {
+    let (words, lines) = sentence.parts();
+    html! {
+        @if sentence.tone == Tone::Faint { span.note { (words) } } @else { (words) }
+        @if !lines.is_empty() { pre { (lines) } }
+    }
+}
+
+/// Tables of more columns have smaller letters.
+const MOST_COLUMNS: usize = 8;
+
 fn titled(table: &FigureTable) -> Markup {
+    let shown = table.columns_in(Breadth::Wide);
     let class = |at: usize| (table.columns[at].side == Side::Right).then_some("num");
+    let meanings = table.meanings();
     html! {
         div.scroll tabindex="0" role="region" aria-label=(table.title) {
-            table {
+            table class=[(shown.len() > MOST_COLUMNS).then_some("wide")] {
                 caption { (table.title) }
-                thead { tr { @for (at, column) in table.columns.iter().enumerate() { th scope="col" class=[class(at)] { (column.title) } } } }
+                thead { tr { @for &at in &shown { th scope="col" class=[class(at)] { (table.columns[at].heading()) } } } }
                 tbody {
                     @for row in &table.rows {
-                        tr { @for (at, text) in row.iter().enumerate() { @if at == 0 { th scope="row" { (text) } } @else { td class=[class(at)] { (text) } } } }
+                        tr { @for &at in &shown { @if at == 0 { th scope="row" { (text(&row[at])) } } @else { td class=[class(at)] { (text(&row[at])) } } } }
                     }
                 }
             }
         }
+        @if !meanings.is_empty() { p.note { (meanings) } }
+    }
+}
+
+fn text(it: &FigureText) -> Markup {
+    // A page has the longer sign of what is not there.
+    let text = if it.text == "-" { "–" } else { &it.text };
+    html! {
+        @match it.tone {
+            Tone::Plain | Tone::Detail => (text),
+            Tone::Strong => strong { (text) },
+            Tone::Good => span.status.valid { (text) },
+            Tone::Warning => span.status.degraded { (text) },
+            Tone::Bad => strong.bad { (text) },
+            Tone::Faint => span.note { (text) },
+        }
+        @if !it.note.is_empty() { br; span.note { (it.note) } }
     }
 }
 

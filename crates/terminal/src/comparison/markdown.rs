@@ -1,71 +1,66 @@
 //! A comparison as GitHub-flavoured Markdown: for a comment on a pull request, or a job's summary.
 
+use crate::formats::markdown::blocks;
 use crate::markdown::{code, escaped, html};
-use analysis::{Compared, Comparison, Gate, Pair, Ruling};
-use findings::comparison;
+use analysis::{Comparison, CrashComparison, Gate, Source};
+use findings::comparison::{self, ComparisonText};
+use findings::{Block, FindingPart, Tone};
 use std::fmt::Write;
 
-/// Returns the comparison as GitHub-flavoured Markdown: a heading, a table of all pairs by the figure their ranking uses, every metric
-/// behind a fold, and the rulings of the gates.
+/// Returns the comparison as GitHub-flavoured Markdown: a heading, the rulings of the gates, all pairs by the figure their ranking uses,
+/// every metric behind a fold.
 pub fn comparison_markdown(comparison: &Comparison, gates: &[Gate]) -> String {
-    let mut text = String::new();
-    let names: Vec<String> = comparison.sources.iter().map(|source| code(&source.name)).collect();
-    let _ = writeln!(text, "### kvtrial: {}\n", names.join(" → "));
-    for judgement in &comparison.judgements {
-        let sign = match judgement.outcome {
-            Ruling::Kept => "✅",
-            Ruling::Broken => "❌",
-            Ruling::NotApplicable { .. } => "➖",
-            Ruling::TooFew { .. } | Ruling::TooNoisy { .. } => "⚠️",
-        };
-        let _ = writeln!(text, "- {sign} {}", escaped(&comparison::judgement(judgement, gates)));
+    markdown("kvtrial", &comparison.sources, &comparison::of_runs(comparison, gates), |_| "")
+}
+
+/// Returns the comparison as GitHub-flavoured Markdown: a heading, every level in a sentence with the differences that count, and all
+/// figures behind a fold.
+pub fn crash_comparison_markdown(comparison: &CrashComparison) -> String {
+    markdown("kvtrial crash", &comparison.sources, &comparison::of_crashes(comparison), sign)
+}
+
+/// The sign before what was found.
+fn sign(tone: Tone) -> &'static str {
+    match tone {
+        Tone::Bad => "❌ ",
+        Tone::Warning => "⚠️ ",
+        Tone::Faint => "➖ ",
+        _ => "✅ ",
     }
-    if !comparison.judgements.is_empty() {
-        text.push('\n');
+}
+
+fn markdown(what: &str, sources: &[Source], said: &ComparisonText, sign_of_pair: fn(Tone) -> &'static str) -> String {
+    let names: Vec<String> = sources.iter().map(|source| code(&source.name)).collect();
+    let mut text = format!("### {what}: {}\n\n", names.join(" → "));
+    for it in &said.rulings {
+        let _ = writeln!(text, "- {}{}", sign(it.tone), escaped(&it.text));
     }
-    for pair in &comparison.pairs {
-        let heading = if pair.cell.is_empty() { String::new() } else { format!("**{}**: ", escaped(&pair.cell)) };
-        let said = match (comparison::obstacle(pair), pair.headline().or(pair.contrasts.first())) {
-            (Some(obstacle), _) => format!("{}: {obstacle}", pair.title()),
-            (None, Some(headline)) => comparison::sentence(pair, headline),
-            (None, None) => continue,
+    text += if said.rulings.is_empty() { "" } else { "\n" };
+    let of_pairs = || said.pairs.iter().flat_map(|pair| pair.blocks.iter().map(move |block| (pair, block)));
+    for (pair, block) in of_pairs() {
+        let _ = match block {
+            Block::Headline(it) => writeln!(text, "- {}{}", sign_of_pair(it.tone), headline(&it.text, pair)),
+            Block::Sentence(it) => writeln!(text, "  - {}", escaped(&it.text)),
+            _ => Ok(()),
         };
-        let _ = writeln!(text, "- {heading}{}.", escaped(&said));
-        for difference in &pair.differences {
-            let _ = writeln!(text, "  - {}", escaped(&comparison::difference(difference)));
+    }
+    for it in &said.missing {
+        let _ = writeln!(text, "- {}", escaped(&it.text));
+    }
+    for (pair, block) in of_pairs() {
+        if let Block::Table(table) = block {
+            let _ = write!(text, "\n<details><summary>{}</summary>\n\n", html(&pair.label));
+            blocks::rows(&mut text, table);
+            text += "\n</details>\n";
         }
-    }
-    for alone in &comparison.alone {
-        let _ = writeln!(text, "- only {} has {}", code(&alone.source), code(&alone.cell));
-    }
-    for void in &comparison.void {
-        let what = if void.status == study::Status::NotRun { "was not run" } else { "is void" };
-        let _ = writeln!(text, "- {} {what} and is not compared", code(&void.cell));
-    }
-    for pair in comparison.pairs.iter().filter(|pair| !pair.contrasts.is_empty()) {
-        table(&mut text, pair);
     }
     text
 }
 
-fn table(text: &mut String, pair: &Pair) {
-    let _ = writeln!(text, "\n<details><summary>{}</summary>\n", html(&pair.title()));
-    let _ = writeln!(text, "| metric | {} | {} | ratio | p | |", escaped(&pair.a), escaped(&pair.b));
-    let _ = writeln!(text, "|---|--:|--:|--:|--:|---|");
-    for contrast in &pair.contrasts {
-        let word = match contrast.finding {
-            Compared::Better | Compared::Worse => format!("**{}**", comparison::word(contrast.finding)),
-            other => comparison::word(other).to_owned(),
-        };
-        let _ = writeln!(
-            text,
-            "| {} | {} | {} | {} | {} | {word} |",
-            contrast.metric,
-            comparison::figure(contrast.metric, contrast.a.value),
-            comparison::figure(contrast.metric, contrast.b.value),
-            comparison::ratio(contrast.ratio),
-            comparison::p_cell(contrast.p_holm).replace('<', "&lt;"),
-        );
+/// A finding, with the name of its pair in bold type where it begins with that.
+fn headline(said: &str, pair: &FindingPart) -> String {
+    match said.strip_prefix(&pair.label) {
+        Some(rest) => format!("**{}**{}", escaped(&pair.label), escaped(rest)),
+        None => escaped(said),
     }
-    let _ = writeln!(text, "\n</details>");
 }

@@ -1,6 +1,6 @@
 //! A study as GitHub-flavoured Markdown.
 
-mod blocks;
+pub(crate) mod blocks;
 
 use crate::markdown::{code, escaped};
 use analysis::Group;
@@ -25,7 +25,7 @@ pub fn study_markdown(study: &Study) -> String {
         }
         blocks::of_part(&mut text, &findings, it.label());
     }
-    if grouped.len() > 1 {
+    if grouped.iter().all(|it| !it.label().is_empty()) {
         blocks::of_part(&mut text, &findings, "");
     }
     let names = analysis::CellNames::of(study);

@@ -1,7 +1,7 @@
 //! What findings say, as Markdown: sentences and tables. Pictures are in the page.
 
 use crate::markdown::escaped;
-use findings::{Block, FigureTable, Finding, Side, Tone};
+use findings::{Block, Breadth, FigureTable, FigureText, Finding, Sentence, Side, Tone};
 use std::fmt::Write;
 
 /// Writes what these findings say of the part with this label.
@@ -9,22 +9,46 @@ pub(super) fn of_part(text: &mut String, findings: &[Finding], label: &str) {
     let parts = findings.iter().flat_map(|finding| &finding.parts).filter(|part| part.label == label);
     for block in parts.flat_map(|part| &part.blocks) {
         match block {
-            Block::Sentence(sentence) if sentence.tone != Tone::Detail => {
-                let _ = writeln!(text, "\n{}", escaped(&sentence.text));
-            }
+            Block::Headline(it) | Block::Sentence(it) if it.tone != Tone::Detail => sentence(text, it),
             Block::Table(it) => table(text, it),
-            Block::Sentence(_) | Block::Chart(_) | Block::Sketch(_) => {}
+            Block::Headline(_) | Block::Sentence(_) | Block::Chart(_) | Block::Sketch(_) => {}
         }
     }
 }
 
+fn sentence(text: &mut String, sentence: &Sentence) {
+    let (words, lines) = sentence.parts();
+    let _ = writeln!(text, "\n{}", escaped(words));
+    if !lines.is_empty() {
+        text.push('\n');
+    }
+    lines.lines().for_each(|line| *text += &format!("    {}\n", study::visible(line)));
+}
+
 fn table(text: &mut String, table: &FigureTable) {
+    let _ = write!(text, "\n**{}**\n\n", escaped(&table.title));
+    rows(text, table);
+    let meanings = table.meanings();
+    if !meanings.is_empty() {
+        let _ = writeln!(text, "\n{}", escaped(&meanings));
+    }
+}
+
+/// Writes the columns and rows of a table.
+pub(crate) fn rows(text: &mut String, table: &FigureTable) {
+    let shown = table.columns_in(Breadth::Wide);
     let line = |texts: Vec<String>| format!("| {} |\n", texts.join(" | "));
     let rule = |side: Side| if side == Side::Left { "---" } else { "--:" }.to_owned();
-    let _ = write!(text, "\n**{}**\n\n", escaped(&table.title));
-    *text += &line(table.columns.iter().map(|column| escaped(column.title)).collect());
-    *text += &line(table.columns.iter().map(|column| rule(column.side)).collect());
+    let columns = || shown.iter().map(|at| &table.columns[*at]);
+    *text += &line(columns().map(|column| escaped(column.heading())).collect());
+    *text += &line(columns().map(|column| rule(column.side)).collect());
     for row in &table.rows {
-        *text += &line(row.iter().map(|it| escaped(it)).collect());
+        *text += &line(shown.iter().map(|at| cell(&row[*at])).collect());
     }
+}
+
+fn cell(it: &FigureText) -> String {
+    let text = escaped(it.text.trim_end());
+    let text = if it.tone == Tone::Bad { format!("**{text}**") } else { text };
+    if it.note.is_empty() { text } else { format!("{text} ({})", escaped(&it.note)) }
 }
