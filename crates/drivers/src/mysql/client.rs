@@ -5,7 +5,7 @@ use mysql_async::prelude::Queryable;
 use mysql_async::{BinaryProtocol, Conn, DriverError, Error, Opts, Params, Row, Statement, Value};
 use store::asynchronous::{AsyncClient, BufferedReply, ReplyBuffer};
 use store::believed::wire_bytes;
-use store::{Expected, Operation, Resent};
+use store::{Expected, NOTHING_EXPIRES, Operation, Resent};
 
 /// The retry limit for statements that InnoDB undid to end a deadlock.
 const DEADLOCK_RETRIES: u32 = 100;
@@ -62,10 +62,10 @@ pub(super) struct Client {
     resent: Resent,
 }
 
-struct Link {
-    conn: Conn,
+pub(super) struct Link {
+    pub(super) conn: Conn,
     prepared: [Option<Statement>; SQL.len()],
-    most_bytes: usize,
+    pub(super) most_bytes: usize,
 }
 
 impl Client {
@@ -259,6 +259,11 @@ impl Link {
                 }
                 BufferedReply::Done
             }
+            Operation::PutTtl { .. }
+            | Operation::Touch { .. }
+            | Operation::TimeLeft { .. }
+            | Operation::Command { .. } => out.refused(NOTHING_EXPIRES),
+            Operation::Sql { statement, values } => self.sql(statement, values, out).await?,
             Operation::Scan { start, limit } => {
                 let mut rows = self.rows(Sql::Scan, (start, limit)).await?;
                 while let Some(row) = rows.next().await? {
@@ -311,6 +316,11 @@ impl Link {
         }
         result
     }
+}
+
+/// Returns whether the server says by this error that it did not carry out the statement, and goes on.
+pub(super) fn refuses(code: u16) -> bool {
+    code != DURING_COMMIT && code != DEADLOCK && !LAST_WORDS.contains(&code)
 }
 
 fn too_long(error: &Error) -> bool {

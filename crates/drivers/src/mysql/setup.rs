@@ -12,14 +12,12 @@ use std::time::Duration;
 use store::asynchronous::{Async, brief};
 #[cfg(feature = "tls")]
 use store::tls::Trust;
+use store::wire::CONNECT_TIMEOUT;
 use store::{
     Belongings, COUNT_PATIENCE, Capabilities, Compact, Endpoint, Facts, Holding, Maintenance, OwnTables, Reduce,
-    Reduction, ReductionGroup, Resent, Session, SessionPlan, Store, StoreError, Threading,
+    Reduction, ReductionGroup, Resent, Session, SessionPlan, Store, StoreError,
 };
 use study::{Address, Durability, Spec};
-
-/// The time a server may take to let us in: a server that is starting is asked again.
-const CONNECT_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// The `wait_timeout` that servers of the family have by default, in seconds.
 const WAIT_TIMEOUT_S: usize = 28_800;
@@ -122,7 +120,7 @@ fn opts(endpoint: &Endpoint, database: Option<String>) -> Opts {
 pub(super) async fn enter(place: &str, opts: Opts) -> Result<Conn, StoreError> {
     match tokio::time::timeout(CONNECT_TIMEOUT, Conn::new(opts)).await {
         Ok(conn) => conn.map_err(|error| StoreError::open(place, store::tls::explained(error))),
-        Err(_) => Err(StoreError::open(place, "no answer within 1 s")),
+        Err(_) => Err(StoreError::open(place, format!("no answer within {} s", CONNECT_TIMEOUT.as_secs()))),
     }
 }
 
@@ -168,9 +166,7 @@ impl MySql {
 }
 
 impl Store for MySql {
-    fn capabilities(&self) -> &Capabilities {
-        &self.capabilities
-    }
+    store::of_driver!(capabilities, resent);
 
     fn session(&self, plan: SessionPlan) -> Result<Box<dyn Session>, StoreError> {
         self.believing_session(plan, self.capabilities.max_value_bytes as u64)
@@ -184,21 +180,8 @@ impl Store for MySql {
         })
     }
 
-    fn threading(&self) -> Threading {
-        Threading::Shared
-    }
-
-    fn resent(&self) -> u64 {
-        self.resent.count()
-    }
-
     fn facts(&self) -> Result<Facts, StoreError> {
-        let mut config = brief(&self.place, SETUP_TIMEOUT, async {
-            let mut conn = enter(&self.place, self.opts.clone()).await?;
-            let settings = settings(&mut conn).await.map_err(|error| StoreError::open(&self.place, error))?;
-            let _ = conn.disconnect().await;
-            Ok(settings)
-        })?;
+        let mut config = self.ask(SETUP_TIMEOUT, async |conn| settings(conn).await)?;
         let version = config.remove("version").unwrap_or_default();
         let product = Product::of_version(&version).name().to_owned();
         config.insert("connections".into(), "one a slot (the protocol does not pipeline)".into());

@@ -3,10 +3,11 @@
 use super::bounded::Believed;
 use super::layout::{Layout, Sql, TYPES};
 use super::setup::{enter, open, words};
+use super::sql::Scripted;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use store::asynchronous::{AsyncClient, BufferedReply, ReplyBuffer};
-use store::{Endpoint, Expected, Operation, Resent, StoreError};
+use store::{Endpoint, Expected, NOTHING_EXPIRES, Operation, Resent, StoreError};
 use tokio::sync::Mutex;
 use tokio_postgres::error::SqlState;
 use tokio_postgres::types::ToSql;
@@ -26,9 +27,10 @@ pub(super) struct Line {
 }
 
 /// A connection and its statements.
-struct Link {
-    client: tokio_postgres::Client,
+pub(super) struct Link {
+    pub(super) client: tokio_postgres::Client,
     prepared: Vec<Statement>,
+    pub(super) scripted: Scripted,
     believed: Believed,
 }
 
@@ -124,7 +126,7 @@ impl AsyncClient for Client {
 }
 
 /// Returns whether the server undid the statement because of another one.
-fn undone(error: &Error) -> bool {
+pub(super) fn undone(error: &Error) -> bool {
     matches!(error.code(), Some(&SqlState::T_R_DEADLOCK_DETECTED | &SqlState::T_R_SERIALIZATION_FAILURE))
 }
 
@@ -158,7 +160,7 @@ impl Link {
         for (text, types) in layout.statements().iter().zip(TYPES) {
             prepared.push(client.prepare_typed(text, types).await?);
         }
-        Ok(Link { client, prepared, believed })
+        Ok(Link { client, prepared, scripted: Scripted::default(), believed })
     }
 
     async fn row(&self, sql: Sql, params: Params<'_>) -> Result<Option<Row>, Error> {
@@ -222,6 +224,11 @@ impl Link {
                 BufferedReply::Rows
             }
             Operation::PutMany { pairs } => self.put_many(pairs).await?,
+            Operation::PutTtl { .. }
+            | Operation::Touch { .. }
+            | Operation::TimeLeft { .. }
+            | Operation::Command { .. } => out.refused(NOTHING_EXPIRES),
+            Operation::Sql { statement, values } => self.sql(statement, values, out).await?,
             Operation::Scan { start, limit } => {
                 for row in self.rows(Sql::Scan, &[&start, &i64::from(limit)]).await? {
                     out.rows.push(row.try_get(0)?, row.try_get(1)?);

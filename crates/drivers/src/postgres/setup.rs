@@ -12,18 +12,16 @@ use std::time::Duration;
 use store::asynchronous::{Async, brief};
 #[cfg(feature = "tls")]
 use store::tls::Trust;
+use store::wire::CONNECT_TIMEOUT;
 use store::{
     Belongings, COUNT_PATIENCE, Capabilities, Checkpoint, Compact, Endpoint, Facts, Holding, KeepSets, Maintenance,
-    OwnTables, Reduce, Reduction, ReductionGroup, Resent, Session, SessionPlan, Store, StoreError, Threading,
+    OwnTables, Reduce, Reduction, ReductionGroup, Resent, Session, SessionPlan, Store, StoreError,
 };
 use study::{Address, Durability, Spec, Target};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpStream, UnixStream};
 use tokio_postgres::config::SslMode;
 use tokio_postgres::{Config, NoTls};
-
-/// The time a server may take to let us in: a server that is starting is asked again.
-const CONNECT_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// The time that making the tables may take.
 const SETUP_TIMEOUT: Duration = Duration::from_secs(60);
@@ -109,7 +107,7 @@ fn socket(path: &Path) -> (&Path, u16) {
 pub(super) async fn enter(endpoint: &Endpoint) -> Result<(tokio_postgres::Client, Believed), StoreError> {
     match tokio::time::timeout(CONNECT_TIMEOUT, open(endpoint)).await {
         Ok(entered) => entered.map_err(|error| StoreError::open(endpoint, error)),
-        Err(_) => Err(StoreError::open(endpoint, "no answer within 1 s")),
+        Err(_) => Err(StoreError::open(endpoint, format!("no answer within {} s", CONNECT_TIMEOUT.as_secs()))),
     }
 }
 
@@ -259,9 +257,7 @@ impl Postgres {
 }
 
 impl Store for Postgres {
-    fn capabilities(&self) -> &Capabilities {
-        &self.capabilities
-    }
+    store::of_driver!(capabilities, resent);
 
     fn session(&self, plan: SessionPlan) -> Result<Box<dyn Session>, StoreError> {
         let mut line: Option<Rc<Line>> = None;
@@ -273,14 +269,6 @@ impl Store for Postgres {
             line = Some(shared.clone());
             Ok(Client::new(shared, self.resent.clone()))
         })
-    }
-
-    fn threading(&self) -> Threading {
-        Threading::Shared
-    }
-
-    fn resent(&self) -> u64 {
-        self.resent.count()
     }
 
     fn facts(&self) -> Result<Facts, StoreError> {

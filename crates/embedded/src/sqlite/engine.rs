@@ -9,8 +9,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use store::immediate::{Immediate, SyncStore};
 use store::{
-    Availability, Capabilities, Expected, Facts, Holding, Maintenance, Operation, Reduce, Reply, Session, SessionPlan,
-    Store, StoreError, Sweep, Swept, Threading,
+    Availability, Capabilities, Expected, Facts, Failure, Holding, Maintenance, NOTHING_EXPIRES, Operation, Reduce,
+    Reply, Session, SessionPlan, Store, StoreError, Sweep, Swept, Threading,
 };
 use study::{Durability, Spec};
 
@@ -53,8 +53,8 @@ const SCAN: &str = "SELECT key, value FROM kvtrial_values WHERE key >= ?1 ORDER 
 const COUNT: &str = "SELECT (SELECT count(*) FROM kvtrial_values) + (SELECT count(*) FROM kvtrial_counters) \
     + (SELECT count(DISTINCT key) FROM kvtrial_fields)";
 
-/// The number of statements a client keeps prepared: all of the above.
-const STATEMENTS: usize = 16;
+/// The number of statements a client keeps prepared: all of the above, and those of a script.
+const STATEMENTS: usize = 16 + 48;
 
 pub fn probe() -> Availability {
     Availability::Found(format!("SQLite {}", rusqlite::version()))
@@ -225,10 +225,10 @@ impl Store for Sqlite {
     }
 }
 
-struct Handle {
-    connection: Connection,
-    file: Arc<Database>,
-    buffers: Buffers,
+pub(super) struct Handle {
+    pub(super) connection: Connection,
+    pub(super) file: Arc<Database>,
+    pub(super) buffers: Buffers,
 }
 
 impl Handle {
@@ -347,7 +347,12 @@ impl Handle {
             Operation::PutMany { pairs } => self.put_many(pairs)?,
             Operation::GetFields { key } => return self.rows(GET_FIELDS, [key]),
             Operation::GetMany { keys } => return self.get_many(keys),
+            Operation::Sql { statement, values } => return Ok(self.sql(statement, values)),
             Operation::Scan { start, limit } => return self.rows(SCAN, (start, limit)),
+            Operation::PutTtl { .. }
+            | Operation::Touch { .. }
+            | Operation::TimeLeft { .. }
+            | Operation::Command { .. } => Reply::Failed(Failure::Refused(NOTHING_EXPIRES)),
         };
         Ok(EmbeddedReply::Own(reply))
     }
