@@ -8,7 +8,7 @@
 #![allow(clippy::unwrap_used)]
 
 use engine::{Settings, Timing, run_phase};
-use job::{Job, TrialSetup};
+use jobkit::{Job, TrialSetup};
 use kvtrial_script as script;
 use mlua::{Function, Lua, Thread};
 use std::hint::black_box;
@@ -51,7 +51,7 @@ fn opened(text: &str) -> Box<dyn Job> {
 }
 
 fn store(name: &str) -> Box<dyn Store> {
-    let Some(Opener::Embedded(open)) = stores::find(name).map(|info| info.opener) else { panic!("no {name}") };
+    let Some(Opener::Embedded(open)) = catalog::find(name).map(|info| info.opener) else { panic!("no {name}") };
     open(&Spec::private(name), std::path::Path::new("")).unwrap()
 }
 

@@ -26,6 +26,11 @@ operations! {
     GET_MANY = 11,
     PUT_MANY = 12,
     SCAN = 13,
+    PUT_TTL = 14,
+    TOUCH = 15,
+    COMMAND = 16,
+    TIME_LEFT = 17,
+    SQL = 18,
 }
 
 #[cfg(test)]

@@ -1,16 +1,19 @@
 //! What a script can call of kvtrial's own: the functions and facts the prelude stands on.
 
+use crate::command;
 use crate::hints;
 use crate::lines::{DataText, csv_fields};
 use crate::machine::{Declared, Surroundings};
+use crate::sql;
 use crate::standing::TrialState;
 use crate::watch::LuaPulse;
 use crate::{json, json_add, json_write};
-use mlua::{Lua, Table};
+use jobs::expires::Expires;
+use mlua::{Lua, Table, Variadic};
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::sync::{Arc, PoisonError};
-use store::OperationKind;
+use store::{Expiry, OperationKind};
 use study::ReasonKind;
 
 /// The things known to the functions scripts call.
@@ -35,6 +38,18 @@ fn answered<T>(result: Result<T, String>) -> (Option<T>, Option<String>) {
         Ok(value) => (Some(value), None),
         Err(words) => (None, Some(words)),
     }
+}
+
+/// Returns why a script may not send a command; true: that depends on the words behind the name, of which there were none.
+fn refusal(words: &[mlua::String]) -> (bool, Option<&'static str>) {
+    let bytes: Vec<_> = words.iter().map(mlua::String::as_bytes).collect();
+    let words: Vec<&[u8]> = bytes.iter().map(|bytes| &**bytes).collect();
+    (command::has_forms(&words), command::refusal(&words))
+}
+
+/// Returns why a script may not send a statement of SQL.
+fn sql_refusal(text: &mlua::String) -> Option<&'static str> {
+    sql::refusal(&text.to_string_lossy())
 }
 
 /// Returns the functions and facts the prelude stands on.
@@ -103,6 +118,8 @@ pub(crate) fn host(lua: &Lua, known: &Rc<ScriptHost>) -> mlua::Result<Table> {
     host.set("gave_up", lua.create_function(gave_up)?)?;
     let it = Rc::clone(known);
     host.set("key", lua.create_function(move |lua, at: usize| it.key(lua, at))?)?;
+    host.set("refusal", lua.create_function(|_, words: Variadic<mlua::String>| Ok(refusal(&words)))?)?;
+    host.set("sql_refusal", lua.create_function(|_, text: mlua::String| Ok(sql_refusal(&text)))?)?;
     host.set("meant", lua.create_function(|_, name: String| Ok(hints::verb(&name)))?)?;
     host.set(
         "owner",
@@ -122,14 +139,26 @@ pub(crate) fn host(lua: &Lua, known: &Rc<ScriptHost>) -> mlua::Result<Table> {
 fn facts(lua: &Lua, host: &Table, known: &ScriptHost) -> mlua::Result<()> {
     let Surroundings { params, data, seed, capabilities, .. } = &known.surroundings;
     let native = lua.create_table()?;
+    let by_reader = known.surroundings.expires() == Some(Expires::ByReader);
     for (name, kind) in [
         ("append", OperationKind::Append),
         ("increment", OperationKind::Increment),
         ("get_many", OperationKind::GetMany),
         ("put_many", OperationKind::PutMany),
     ] {
-        native.set(name, capabilities.has(kind))?;
+        // A moment in the value is put there one by one.
+        native.set(name, capabilities.has(kind) && (!by_reader || kind == OperationKind::Increment))?;
     }
+    native.set("touch", capabilities.has(OperationKind::Touch))?;
+    let ttl = lua.create_table()?;
+    let Expiry { grain_ms, least_ms, most_ms, .. } = match known.surroundings.expires() {
+        Some(Expires::InStore(expiry)) => expiry,
+        _ => Expiry::IN_MS,
+    };
+    ttl.set("grain_ms", grain_ms as f64)?;
+    ttl.set("least_ms", least_ms as f64)?;
+    ttl.set("most_ms", most_ms as f64)?;
+    host.set("ttl", ttl)?;
     host.set("native", native)?;
     host.set("data", if params.is_none() { Some(String::new()) } else { data.clone() })?;
     host.set("seed", (*seed % (1 << 31)) as f64)?;

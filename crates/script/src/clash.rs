@@ -31,7 +31,7 @@ pub(crate) enum Counting {
 impl Clash {
     /// Says what the clash is, of a client that uses this key.
     pub(crate) fn explain(&self, key: &[u8], slot: Slot, counting: Counting) -> String {
-        let key = job::printable(key);
+        let key = jobkit::printable(key);
         match self {
             Clash::OtherWriter(other) if counting == Counting::ByGetAndPut => format!(
                 "key {key} is written by client {}, and client {} has written it in the same phase. Give each key one writer \
@@ -51,10 +51,15 @@ impl Clash {
                     KeyKind::Value => "kv.get reads it",
                     KeyKind::Counter => "kv.get_counter reads it",
                     KeyKind::Record => "kv.get_fields reads it",
+                    KeyKind::Command => {
+                        "only kv.command and kv.delete know it, as nobody but the script judges what commands do to it"
+                    }
                 };
-                format!(
-                    "key {key} is {kind}: {remedy}. Give values, counters and records of counters names of their own"
-                )
+                let names = match kind {
+                    KeyKind::Command => "Give it a name of its own",
+                    _ => "Give values, counters, records of counters and what kv.command uses names of their own",
+                };
+                format!("key {key} is {kind}: {remedy}. {names}")
             }
             Clash::OutOfRange { comes_to, range: (least, most) } => format!(
                 "counter {key} may come to {comes_to}; counters of this store go from {least} to {most}. Keep it within, or use another \

@@ -4,6 +4,7 @@
 use mlua::ffi;
 use std::ffi::{c_int, c_void};
 use std::{ptr, slice};
+use store::{AnswerTree, SqlValue, TreePart};
 
 /// A coroutine of a machine. It must not be used once its machine is gone: who holds both drops the machine last, and nothing here
 /// does anything when dropped.
@@ -67,6 +68,13 @@ impl Coroutine {
         self.given = 0;
     }
 
+    /// Returns the last place.
+    #[inline]
+    pub(crate) fn top(&self) -> c_int {
+        // SAFETY: the state is alive and not running.
+        unsafe { ffi::lua_gettop(self.state) }
+    }
+
     /// Returns the number at this place, from 1.
     #[inline]
     pub(crate) fn number(&self, at: c_int) -> f64 {
@@ -86,6 +94,21 @@ impl Coroutine {
     pub(crate) fn is_nil(&self, at: c_int) -> bool {
         // SAFETY: as above.
         unsafe { ffi::lua_type(self.state, at) <= ffi::LUA_TNIL }
+    }
+
+    /// Returns the parameter of a statement at this place. Whole numbers are sent as such.
+    pub(crate) fn sql_value(&self, at: c_int) -> SqlValue<'_> {
+        // SAFETY: as above.
+        match unsafe { ffi::lua_type(self.state, at) } {
+            ffi::LUA_TSTRING => SqlValue::Text(self.bytes(at)),
+            // SAFETY: as above.
+            ffi::LUA_TBOOLEAN => SqlValue::Truth(unsafe { ffi::lua_toboolean(self.state, at) } != 0),
+            ffi::LUA_TNUMBER => match self.number(at) {
+                whole if whole.fract() == 0.0 && whole.abs() < GAPS as f64 => SqlValue::Number(whole as i64),
+                number => SqlValue::Real(number),
+            },
+            _ => SqlValue::Nil,
+        }
     }
 
     /// Calls with the strings of the list at this place, in order. They stay where they are while the list is on the stack, and the
@@ -147,6 +170,23 @@ impl Coroutine {
         unsafe {
             ffi::lua_pushlstring(self.state, bytes.as_ptr().cast(), bytes.len());
             ffi::lua_rawseti(self.state, -2, index as ffi::lua_Integer);
+        }
+    }
+
+    /// Gives it the answer to a command: the error of one that failed as nil and its words, a list as a table, in which nothing is false.
+    pub(crate) fn give_tree(&mut self, tree: AnswerTree<'_>) {
+        let mut parts = tree.parts();
+        match parts.next() {
+            None | Some(TreePart::Nil) => self.give_nil(),
+            Some(TreePart::Error(words)) => {
+                self.give_nil();
+                self.give(words);
+            }
+            // SAFETY: as above.
+            Some(first) => unsafe {
+                push_part(self.state, first, &mut parts);
+                self.given += 1;
+            },
         }
     }
 
@@ -214,6 +254,72 @@ pub(crate) fn placed(words: &str, calls: &[String]) -> String {
 fn place_of(calls: &[String]) -> Option<&str> {
     let mut places = calls.iter().filter_map(|call| call.split(" in ").next());
     places.find(|place| place.ends_with(|last: char| last.is_ascii_digit()) && place.contains(':'))
+}
+
+/// Whole numbers from here on have gaps in Lua: they are given in decimal.
+const GAPS: u64 = 1 << 53;
+
+/// Pushes a value with those within, of which none is nil: a list counts its values.
+///
+/// # Safety
+/// The state must be alive and not running.
+unsafe fn push_part<'a>(
+    state: *mut ffi::lua_State,
+    part: TreePart<'a>,
+    parts: &mut impl Iterator<Item = TreePart<'a>>,
+) {
+    // SAFETY: the caller's. A table, its key and the value are the most that each level of nesting needs; no limit of memory is in effect.
+    unsafe {
+        ffi::lua_checkstack(state, 4);
+        match part {
+            TreePart::Nil => ffi::lua_pushboolean(state, 0),
+            TreePart::Truth(truth) => ffi::lua_pushboolean(state, c_int::from(truth)),
+            TreePart::Number(number) if number.unsigned_abs() < GAPS => ffi::lua_pushnumber(state, number as f64),
+            TreePart::Number(number) => push_string(state, number.to_string().as_bytes()),
+            TreePart::Decimal(digits) => {
+                match std::str::from_utf8(digits).ok().and_then(|text| text.parse::<f64>().ok()) {
+                    Some(number) if !number.is_nan() => ffi::lua_pushnumber(state, number),
+                    _ => push_string(state, digits),
+                }
+            }
+            TreePart::Text(bytes) => push_string(state, bytes),
+            TreePart::Error(words) => {
+                ffi::lua_createtable(state, 0, 1);
+                push_string(state, b"err");
+                push_string(state, words);
+                ffi::lua_rawset(state, -3);
+            }
+            TreePart::List(count) => {
+                ffi::lua_createtable(state, count.min(1 << 20) as c_int, 0);
+                for index in 1..=count {
+                    let value = parts.next().unwrap_or(TreePart::Nil);
+                    push_part(state, value, parts);
+                    ffi::lua_rawseti(state, -2, index as ffi::lua_Integer);
+                }
+            }
+            TreePart::Map(count) => {
+                ffi::lua_createtable(state, 0, count.min(1 << 20) as c_int);
+                for _ in 0..count {
+                    let key = parts.next().unwrap_or(TreePart::Nil);
+                    push_part(state, key, parts);
+                    match parts.next() {
+                        None | Some(TreePart::Nil) => ffi::lua_pushnil(state),
+                        Some(value) => push_part(state, value, parts),
+                    }
+                    ffi::lua_rawset(state, -3);
+                }
+            }
+        }
+    }
+}
+
+/// Pushes a string.
+///
+/// # Safety
+/// As of [`push_part`].
+unsafe fn push_string(state: *mut ffi::lua_State, bytes: &[u8]) {
+    // SAFETY: the caller's.
+    unsafe { ffi::lua_pushlstring(state, bytes.as_ptr().cast(), bytes.len()) };
 }
 
 /// The bytes of the string at this place, empty if it is none.

@@ -6,7 +6,8 @@
 use crate::clash::Clash;
 use crate::crowd::{Crowd, Swapped, Way};
 use crate::history::Sharing;
-use crate::kind::{KeyKind, KindCell};
+use crate::kind::KindCell;
+use crate::plausibility::Plausibility;
 use crate::shared_map::Keyed;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering, fence};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -60,32 +61,6 @@ pub(crate) enum Since {
     Moment(u64),
 }
 
-/// The judgement of how right a value that was read is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Plausibility {
-    /// It may be so.
-    Right,
-    /// It must be there and is not.
-    Missing,
-    /// It must not be there and is.
-    Unexpected,
-    /// It is what was there before a write that was acknowledged.
-    Stale,
-    /// Nobody wrote that.
-    Wrong,
-    /// Nobody wrote the key.
-    Foreign,
-    /// The script uses the key for something else.
-    OtherKind(KeyKind),
-}
-
-impl Plausibility {
-    /// Returns whether something acknowledged is not to be seen.
-    pub(crate) fn is_loss(self) -> bool {
-        matches!(self, Plausibility::Missing | Plausibility::Stale)
-    }
-}
-
 /// States before the present one that are kept.
 const PAST: usize = 4;
 
@@ -117,6 +92,8 @@ pub(crate) struct KeyState {
     doubtful: AtomicBool,
     /// A write failed: see [`Kept::late`].
     has_late: AtomicBool,
+    /// A value of it had a time to live: it may be gone.
+    mortal: AtomicBool,
     /// Bytes of the value.
     bytes: AtomicU64,
     /// What has no fixed size.
@@ -154,6 +131,7 @@ impl Keyed for KeyState {
             flying: AtomicU64::new(IDLE),
             doubtful: AtomicBool::new(false),
             has_late: AtomicBool::new(false),
+            mortal: AtomicBool::new(false),
             bytes: AtomicU64::new(0),
             kept: Mutex::default(),
         }
@@ -262,6 +240,16 @@ impl KeyState {
     pub(crate) fn doubt(&self, by: Claim, sharing: Sharing) {
         self.doubtful.store(true, Ordering::Release);
         self.withdraw(by, sharing);
+    }
+
+    /// Notes that a value of it has a time to live.
+    pub(crate) fn make_mortal(&self) {
+        self.mortal.store(true, Ordering::Release);
+    }
+
+    /// Returns whether it may be gone because its time was over.
+    pub(crate) fn is_mortal(&self) -> bool {
+        self.mortal.load(Ordering::Acquire)
     }
 
     /// Returns whether nobody knows what is there.
@@ -377,6 +365,7 @@ impl KeyState {
     /// Returns whether it may hold something else.
     pub(crate) fn is_unsure(&self, sharing: Sharing) -> bool {
         self.is_doubtful()
+            || self.is_mortal()
             || self.has_late.load(Ordering::Acquire)
             || self.flies()
             || (sharing == Sharing::Shared && self.kept().crowd.as_ref().is_some_and(|crowd| crowd.is_unsure()))

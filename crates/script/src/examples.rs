@@ -9,6 +9,13 @@ pub struct Example {
     pub text: &'static str,
 }
 
+impl Example {
+    /// Returns whether the example speaks a language that few stores have: commands of Redis, or SQL.
+    pub fn is_for_few_stores(&self) -> bool {
+        ["kv.command(", "kv.sql("].iter().any(|verb| self.text.contains(verb))
+    }
+}
+
 macro_rules! examples {
     ($($name:ident),* $(,)?) => {
         /// Every example.
@@ -18,4 +25,4 @@ macro_rules! examples {
     };
 }
 
-examples! { session, leaderboard, limiter, cart, queue, fans }
+examples! { session, leaderboard, limiter, cart, queue, fans, ranks, stream, seats, stock, midnight }

@@ -2,7 +2,7 @@
 //! end, and acknowledged ones that were not to be seen.
 
 use crate::entry::Fingerprinted;
-use job::{Doubts, Effect};
+use jobkit::{Doubts, Effect};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use study::WriteAccount;
 

@@ -7,8 +7,9 @@
 
 use crate::clash::Clash;
 use crate::crowd::{Swapped, Way};
-use crate::entry::{Claim, Fingerprinted, KeyState, Plausibility, Since};
+use crate::entry::{Claim, Fingerprinted, KeyState, Since};
 use crate::kind::KeyKind;
+use crate::plausibility::Plausibility;
 use crate::shared_map::{Keyed, Met, SharedMap};
 use jobs::fingerprint::fingerprint;
 use std::collections::BTreeSet;
@@ -96,12 +97,23 @@ impl WriteLedger {
     pub(crate) fn keys(&self, which: Which) -> Vec<Box<[u8]>> {
         let mut keys = Vec::new();
         self.keys.each(|entry| {
-            let counts = matches!(entry.kind.get(), Some(KeyKind::Counter | KeyKind::Record));
-            if !counts && (which == Which::Ever || entry.is_there()) {
+            let is_value = matches!(entry.kind.get(), None | Some(KeyKind::Value));
+            if is_value && (which == Which::Ever || entry.is_there()) {
                 keys.push(entry.key().into());
             }
         });
         keys.sort_unstable();
+        keys
+    }
+
+    /// Returns every key that commands were sent with.
+    pub(crate) fn command_keys(&self) -> Vec<Box<[u8]>> {
+        let mut keys = Vec::new();
+        self.keys.each(|entry| {
+            if entry.kind.get() == Some(KeyKind::Command) {
+                keys.push(entry.key().into());
+            }
+        });
         keys
     }
 
@@ -237,6 +249,11 @@ impl<'a> ThreadLedger<'a> {
         }
     }
 
+    /// Notes that a value of this key has a time to live.
+    pub(crate) fn mortal(&mut self, key: &[u8]) {
+        self.entry(key).make_mortal();
+    }
+
     /// Notes that nobody knows whether the write took place.
     pub(crate) fn unsure(&mut self, by: Claim, key: &[u8]) {
         let sharing = self.all.sharing;
@@ -266,7 +283,11 @@ impl<'a> ThreadLedger<'a> {
     pub(crate) fn swapped(&mut self, key: &[u8], before: Option<&[u8]>, since: Since) -> Swapped {
         match (self.all.sharing, since) {
             (Sharing::Shared, Since::Version(settled)) if !self.stands_in() => {
-                self.entry(key).swaps(before.map(fingerprint), settled)
+                let entry = self.entry(key);
+                match before {
+                    None if entry.is_mortal() => Swapped::Right,
+                    _ => entry.swaps(before.map(fingerprint), settled),
+                }
             }
             _ => Swapped::Right,
         }
@@ -277,7 +298,7 @@ impl<'a> ThreadLedger<'a> {
         let sharing = self.all.sharing;
         let Some(entry) = self.find(key) else { return Ok(Since::Version(0)) };
         match entry.kind.get() {
-            Some(other @ (KeyKind::Counter | KeyKind::Record)) => Err(Clash::OtherKind(other)),
+            Some(other @ (KeyKind::Counter | KeyKind::Record | KeyKind::Command)) => Err(Clash::OtherKind(other)),
             Some(KeyKind::Value) | None => Ok(Since::Version(entry.version(sharing))),
         }
     }
@@ -292,7 +313,7 @@ impl<'a> ThreadLedger<'a> {
             None if value.is_none() => Plausibility::Right,
             None => Plausibility::Foreign,
             Some(entry) => match entry.kind.get() {
-                Some(other @ (KeyKind::Counter | KeyKind::Record)) => Plausibility::OtherKind(other),
+                Some(other @ (KeyKind::Counter | KeyKind::Record | KeyKind::Command)) => Plausibility::OtherKind(other),
                 _ => entry.judge(by, since, seen, sharing),
             },
         }

@@ -1,4 +1,4 @@
-//! What a key is used for. Values, counters and records of counters have names of their own: what a store says of a counter that is read as
+//! What a key is used for. Values, counters, records of counters and what commands use have names of their own: what a store says of a counter that is read as
 //! a value is not defined.
 
 use std::fmt;
@@ -11,6 +11,7 @@ pub(crate) enum KeyKind {
     Value = 1,
     Counter,
     Record,
+    Command,
 }
 
 impl fmt::Display for KeyKind {
@@ -19,6 +20,7 @@ impl fmt::Display for KeyKind {
             KeyKind::Value => "a value",
             KeyKind::Counter => "a counter",
             KeyKind::Record => "a record of counters",
+            KeyKind::Command => "a key of commands",
         })
     }
 }
@@ -35,6 +37,7 @@ impl KindCell {
             1 => Some(KeyKind::Value),
             2 => Some(KeyKind::Counter),
             3 => Some(KeyKind::Record),
+            4 => Some(KeyKind::Command),
             _ => None,
         }
     }

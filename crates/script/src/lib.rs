@@ -7,6 +7,7 @@
 //! * `coroutine`: resuming a client without a copy; the only place that handles Lua's stack.
 //! * `history`, `entry`, `crowd`, `kind`, `counters`, `shared_map`: what was written, and what may be read; kept so that threads do not wait for each other.
 //! * `clash`: what a script may not do, in words.
+//! * `command`: where commands of Redis have their keys, and which a script may not send. `sql`: which statements it may not send.
 //! * `fates`: what became of writes that failed, and of acknowledged ones.
 //! * `scripted`, `trial`, `worker`, `replies`, `read_back`: the job.
 //! * `rehearsal`: which keys a script uses, found without a store.
@@ -20,6 +21,7 @@
 mod ask;
 mod builtins;
 mod clash;
+mod command;
 mod coroutine;
 mod counters;
 mod crowd;
@@ -35,7 +37,9 @@ mod json_write;
 mod kind;
 mod lines;
 mod machine;
+mod mortal;
 mod pattern;
+mod plausibility;
 mod read_back;
 pub mod reference;
 mod registry;
@@ -44,6 +48,7 @@ mod replies;
 mod scripted;
 mod shared_map;
 mod source;
+mod sql;
 mod standing;
 mod strings;
 mod trial;

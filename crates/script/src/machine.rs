@@ -9,7 +9,8 @@ use crate::source::ScriptText;
 use crate::standing::TrialState;
 use crate::watch::LoopWatch;
 use crate::{builtins, exact, hints, strings, watch};
-use job::Params;
+use jobkit::Params;
+use jobs::expires::Expires;
 use mlua::{FromLuaMulti, Function, IntoLuaMulti, Lua, LuaOptions, MultiValue, StdLib, Table, ThreadStatus};
 use std::collections::BTreeMap;
 use std::ffi::c_void;
@@ -81,6 +82,11 @@ impl Surroundings {
             true => Counting::ByGetAndPut,
             false => Counting::ByStore,
         }
+    }
+
+    /// Returns how values expire; `None`: the script names no time to live.
+    pub(crate) fn expires(&self) -> Option<Expires> {
+        self.source.names_ttl.then(|| Expires::of(&self.capabilities))
     }
 
     /// Returns a parameter as a number; 0 where it is none.

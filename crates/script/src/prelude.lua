@@ -5,7 +5,7 @@ local yield, error, type, tostring, tonumber = coroutine.yield, error, type, tos
 local setmetatable, setfenv, next, pairs, ipairs, select, floor = setmetatable, setfenv, next, pairs, ipairs, select, math.floor
 local getmetatable, rawget, max, min = getmetatable, rawget, math.max, math.min
 local native, limit = host.native, host.limit
-local concat = table.concat
+local concat, unpack = table.concat, unpack
 
 local function refuse(words)
   return function() error(words, 2) end
@@ -86,11 +86,53 @@ function verbs.get(key, more)
   return yield(GET, key)
 end
 
-function verbs.put(key, value, more)
+-- A time to live, given in seconds, as whole milliseconds.
+local function lifetime(verb, ttl)
+  if type(ttl) ~= 'number' then error(verb .. ': the ttl is a ' .. type(ttl) .. ' and must be a number of seconds', 3) end
+  local ms = floor(ttl * 1000 + 0.5)
+  if not (ms >= 1) then error(verb .. ': the ttl must be above 0 and is ' .. tostring(ttl) .. '. Use kv.delete to remove a key', 3) end
+  if ms > host.ttl.most_ms then
+    error(verb .. ': the ttl is ' .. tostring(ttl) .. ' s, and this store takes at most ' .. host.ttl.most_ms / 1000, 3)
+  elseif ms < host.ttl.least_ms then
+    error(verb .. ': the ttl is ' .. tostring(ttl) .. ' s, and this store takes at least ' .. host.ttl.least_ms / 1000 .. ' s', 3)
+  elseif ms % host.ttl.grain_ms ~= 0 then
+    error(verb .. ': the ttl is ' .. tostring(ttl) .. ' s, and this store counts in steps of ' .. host.ttl.grain_ms / 1000 .. ' s', 3)
+  end
+  return ms
+end
+
+function verbs.put(key, value, options, more)
   if type(key) ~= 'string' then wrong('kv.put', 'key', key) end
   if type(value) ~= 'string' then wrong('kv.put', 'value', value) end
-  if more ~= nil then surplus('kv.put', 'a key and a value', more) end
-  return yield(PUT, key, value)
+  if options == nil then return yield(PUT, key, value) end
+  if type(options) ~= 'table' then
+    error('kv.put takes a key and a value, and options such as {ttl = 60}; the third argument is a ' .. type(options), 2)
+  end
+  if more ~= nil then surplus('kv.put', 'a key, a value and options such as {ttl = 60}', more) end
+  for name in next, options do
+    if name ~= 'ttl' then error("kv.put has no option '" .. tostring(name) .. "'; it has ttl, in seconds", 2) end
+  end
+  if options.ttl == nil then return yield(PUT, key, value) end
+  return yield(PUT_TTL, key, value, lifetime('kv.put', options.ttl))
+end
+
+function verbs.touch(key, ttl, more)
+  if type(key) ~= 'string' then wrong('kv.touch', 'key', key) end
+  local ms = lifetime('kv.touch', ttl)
+  if more ~= nil then surplus('kv.touch', 'a key and a ttl in seconds', more) end
+  if native.touch then return yield(TOUCH, key, ms) end
+  local value, failed = yield(GET, key)
+  if failed then return nil, failed end
+  if value == nil then return false end
+  local _, lost = yield(PUT_TTL, key, value, ms)
+  if lost then return nil, lost end
+  return true
+end
+
+function verbs.ttl(key, more)
+  if type(key) ~= 'string' then wrong('kv.ttl', 'key', key) end
+  if more ~= nil then surplus('kv.ttl', 'a key', more) end
+  return yield(TIME_LEFT, key)
 end
 
 function verbs.delete(key, more)
@@ -292,6 +334,69 @@ function verbs.scan(start, second, each, most, more)
   local found = {}
   for at = 1, #names do found[at] = { key = names[at], value = values[at] } end
   return found
+end
+
+-- Numbers among the words of a command as the server reads them.
+local function worded(...)
+  local words, count = { ... }, select('#', ...)
+  for at = 1, count do
+    local word = words[at]
+    if type(word) == 'number' then
+      if word ~= word then error('kv.command: argument ' .. at .. ' is nan. Look for a division by 0', 3) end
+      words[at] = (word == floor(word) and word > -gaps and word < gaps) and ('%d'):format(word) or ('%.17g'):format(word)
+    elseif type(word) ~= 'string' then
+      wrong('kv.command', 'argument ' .. at, word)
+    end
+  end
+  return unpack(words, 1, count)
+end
+
+-- Why a command may not be sent, by its name: words; true: that depends on its arguments; false: it may.
+local refusals = setmetatable({}, {
+  __index = function(known, name)
+    local has_forms, words = host.refusal(name)
+    known[name] = words or has_forms
+    return known[name]
+  end,
+})
+
+function verbs.command(name, ...)
+  if type(name) ~= 'string' then wrong('kv.command', 'name of the command', name) end
+  local refused = refusals[name]
+  if refused == true then
+    local _, words = host.refusal(name, worded(...))
+    refused = words
+  end
+  if refused then error('kv.command: ' .. refused, 2) end
+  for at = 1, select('#', ...) do
+    if type((select(at, ...))) ~= 'string' then return yield(COMMAND, name, worded(...)) end
+  end
+  return yield(COMMAND, name, ...)
+end
+
+-- Why a statement may not be sent, by its text: words; false: it may. At most 1,000 texts are remembered: a script may make a new one each time.
+local known, statements = 0, {}
+local function refused_sql(text)
+  local words = statements[text]
+  if words == nil then
+    words = host.sql_refusal(text) or false
+    if known == 1000 then known, statements = 0, {} end
+    known, statements[text] = known + 1, words
+  end
+  return words
+end
+
+function verbs.sql(text, ...)
+  if type(text) ~= 'string' then wrong('kv.sql', 'statement', text) end
+  local refused = refused_sql(text)
+  if refused then error('kv.sql: ' .. refused, 2) end
+  for at = 1, select('#', ...) do
+    local value = (select(at, ...))
+    local kind = type(value)
+    if value ~= value then error('kv.sql: parameter ' .. at .. ' is nan. Look for a division by 0', 2) end
+    if kind ~= 'string' and kind ~= 'number' and kind ~= 'boolean' and kind ~= 'nil' then wrong('kv.sql', 'parameter ' .. at, value) end
+  end
+  return yield(SQL, text, ...)
 end
 
 -- keybench's verbs.

@@ -1,10 +1,12 @@
 //! Reads back everything a script wrote, and compares it with what was written last.
 
 use crate::counters::{Counters, LastCount, name};
-use crate::entry::Plausibility;
 use crate::history::Which;
+use crate::mortal::{Absence, Glimpse};
+use crate::plausibility::Plausibility;
 use crate::standing::TrialState;
-use job::{Offence, Step, Worker};
+use jobkit::{Offence, Step, Worker};
+use jobs::expires::{self, Expires};
 use jobs::fingerprint::fingerprint;
 use std::ops::Range;
 use store::{Failure, Operation, Reply, Rows, Slot};
@@ -39,12 +41,18 @@ pub(crate) struct ScriptReadBack<'a> {
     items: &'a [Item],
     /// The item each slot is at.
     at: Vec<usize>,
+    /// Of each slot: what was known of its key's time to live when it was asked for.
+    moments: Vec<Glimpse>,
+    /// Of each slot: whether it sweeps its key away, whose time is over and which the store itself keeps.
+    sweeps: Vec<bool>,
     step: usize,
 }
 
 impl<'a> ScriptReadBack<'a> {
     pub(crate) fn new(standing: &'a TrialState, items: &'a [Item], slots: Range<Slot>, all: u32) -> ScriptReadBack<'a> {
-        ScriptReadBack { standing, items, at: slots.map(|slot| slot as usize).collect(), step: all as usize }
+        let at: Vec<usize> = slots.map(|slot| slot as usize).collect();
+        let (moments, sweeps) = (vec![Glimpse::default(); at.len()], vec![false; at.len()]);
+        ScriptReadBack { standing, items, at, moments, sweeps, step: all as usize }
     }
 }
 
@@ -55,7 +63,13 @@ impl Worker for ScriptReadBack<'_> {
         }
         match self.items.get(self.at[slot as usize]) {
             None => Step::Finished,
-            Some(Item::Value(key)) => Step::Operation(Operation::Get { key }),
+            Some(Item::Value(key)) if self.sweeps[slot as usize] => Step::Operation(Operation::Delete { key }),
+            Some(Item::Value(key)) => {
+                if let Some(lives) = &self.standing.lives {
+                    self.moments[slot as usize] = lives.last(key);
+                }
+                Step::Operation(Operation::Get { key })
+            }
             Some(Item::Counter(key)) => Step::Operation(Operation::GetCounter { key }),
             Some(Item::Record(key)) => Step::Operation(Operation::GetFields { key }),
         }
@@ -67,10 +81,24 @@ impl Worker for ScriptReadBack<'_> {
         if matches!(reply, Reply::Failed(Failure::ConnectionLost(_))) {
             return Err(Offence::failed(item.key(), reply)); // asked again
         }
-        self.at[slot as usize] = at + self.step;
-        match (item, reply) {
-            (Item::Value(key), Reply::Value(value)) => self.value(key, Some(value)),
-            (Item::Value(key), Reply::Missing) => self.value(key, None),
+        let moment = self.moments[slot as usize];
+        let opened = match (&self.standing.lives, *reply) {
+            (Some(lives), Reply::Value(sealed)) if lives.expires == Expires::ByReader => {
+                let value = lives.opened(sealed);
+                self.sweeps[slot as usize] = value.is_none();
+                value.map_or(Reply::Missing, Reply::Value)
+            }
+            (_, reply) => reply,
+        };
+        if !self.sweeps[slot as usize] {
+            self.at[slot as usize] = at + self.step;
+        } else if matches!(reply, Reply::Done | Reply::Missing) {
+            (self.sweeps[slot as usize], self.at[slot as usize]) = (false, at + self.step);
+            return Ok(());
+        }
+        match (item, &opened) {
+            (Item::Value(key), Reply::Value(value)) => self.value(key, Some(value), moment),
+            (Item::Value(key), Reply::Missing) => self.value(key, None, moment),
             (Item::Counter(key), Reply::Number(number)) => self.count(&self.standing.counters, key, b"", Some(*number)),
             (Item::Counter(key), Reply::Missing) => self.count(&self.standing.counters, key, b"", None),
             (Item::Record(key), Reply::Rows(rows)) => self.record(key, rows),
@@ -80,9 +108,23 @@ impl Worker for ScriptReadBack<'_> {
 }
 
 impl ScriptReadBack<'_> {
-    fn value(&self, key: &[u8], value: Option<&[u8]>) -> Result<(), Offence> {
+    fn value(&self, key: &[u8], value: Option<&[u8]>, moment: Glimpse) -> Result<(), Offence> {
         self.standing.fates.found(key, value.map(fingerprint));
         let seen = self.standing.ledger.look_last(key, value);
+        if let Some(lives) = &self.standing.lives {
+            let aged = |kind, words: String| Err(Offence::new(kind, key, format!("at the end it is {words}")));
+            let absence = if seen == Plausibility::Missing { lives.absent(key, moment) } else { Absence::NoTime };
+            match (absence, lives.late_ns(key, moment).filter(|_| value.is_some())) {
+                (Absence::Right, _) => return Ok(()),
+                (Absence::Early(ns), _) => {
+                    return aged(ReasonKind::ExpiredEarly, format!("gone {} before its time", expires::shown(ns)));
+                }
+                (_, Some(ns)) => {
+                    return aged(ReasonKind::ExpiredLate, format!("there {} after its time", expires::shown(ns)));
+                }
+                (Absence::NoTime, None) => {}
+            }
+        }
         if seen.is_loss() {
             self.standing.fates.lose(key);
         }
@@ -121,7 +163,7 @@ impl ScriptReadBack<'_> {
         match rows.iter().find(|(name, _)| !fields.iter().any(|field| **field == **name)) {
             None => Ok(()),
             Some((name, _)) => {
-                let words = format!("at the end it has a field {}, which nobody counted", job::printable(name));
+                let words = format!("at the end it has a field {}, which nobody counted", jobkit::printable(name));
                 Err(Offence::new(ReasonKind::ForeignData, key, words))
             }
         }
@@ -132,6 +174,6 @@ impl ScriptReadBack<'_> {
 pub(crate) fn shown(value: Option<&[u8]>) -> String {
     match value {
         None => "nothing".into(),
-        Some(value) => format!("{} bytes: '{}'", value.len(), job::printable(value)),
+        Some(value) => format!("{} bytes: '{}'", value.len(), jobkit::printable(value)),
     }
 }

@@ -19,6 +19,21 @@ const fn verb(call: &'static str, gives: &'static str, does: &'static str) -> Ve
 pub const VERBS: &[Verb] = &[
     verb("kv.get(key)", "string or nil", "Reads a value; nil: there is none."),
     verb("kv.put(key, value)", "nothing", "Stores a value, replacing any."),
+    verb(
+        "kv.put(key, value, {ttl = s})",
+        "nothing",
+        "Stores a value that is gone after s seconds (0.5 is half a second). Where a store lets nothing expire, the moment is kept in the value and the reader compares it.",
+    ),
+    verb(
+        "kv.touch(key, ttl)",
+        "true or false",
+        "Starts the time to live of a key again, in seconds; false: there was none.",
+    ),
+    verb(
+        "kv.ttl(key)",
+        "number or nil",
+        "What a key has left of its time to live, in seconds, as exactly as the store counts; nil: it has none, or there is no such key. Not on stores that let values expire and do not say when.",
+    ),
     verb("kv.delete(key)", "true or false", "Removes a key, of a value or a counter; false: there was none."),
     verb(
         "kv.append(key, value)",
@@ -57,6 +72,16 @@ pub const VERBS: &[Verb] = &[
         "kv.scan(lo, hi, each, limit)",
         "number of rows",
         "Calls each(key, value) for every pair from lo to before hi, at most limit; a true result stops it.",
+    ),
+    verb(
+        "kv.command(name, ...)",
+        "what the server answers, or nil and its words",
+        "Sends a command of Redis or Valkey, pipelined as all else. kvtrial does not verify it: kv.expect and answer() judge. Needs a store that speaks RESP.",
+    ),
+    verb(
+        "kv.sql(statement, ...)",
+        "list of rows, or the number of rows changed, or nil and the words",
+        "Runs a statement of SQL, its parameters in the place of ?. Rows are tables by column. kvtrial does not verify it: kv.expect and answer() judge. Needs PostgreSQL, MySQL or SQLite.",
     ),
     verb("kv.range(lo, hi, limit)", "list of {key =, val =}", "The pairs from lo to before hi, at most limit."),
     verb("kv.del(key)", "true or false", "As kv.delete; keybench's word."),

@@ -3,7 +3,7 @@
 use crate::machine::{Declared, Machine, Surroundings, Survey};
 use crate::scripted;
 use crate::source::ScriptText;
-use job::{Holds, JobError, JobExtras, JobInfo, ParamInfo, Preset, QueryInfo};
+use jobkit::{Holds, JobError, JobExtras, JobInfo, ParamInfo, Preset, QueryInfo};
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use store::Capabilities;

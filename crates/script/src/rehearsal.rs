@@ -3,7 +3,7 @@
 use crate::history::Sharing;
 use crate::machine::{Surroundings, Survey};
 use crate::trial::ScriptTrial;
-use job::{Step, Trial, Worker};
+use jobkit::{Step, Trial, Worker};
 use store::{Keeps, Operation, Reply, RowBuffer, Slot};
 
 /// Operations after which it is left: a script that goes on as long as there is time would never end.
@@ -73,6 +73,9 @@ fn step(worker: &mut dyn Worker, slot: Slot) -> bool {
             Operation::Get { .. }
             | Operation::GetVersioned { .. }
             | Operation::GetCounter { .. }
+            | Operation::TimeLeft { .. }
+            | Operation::Command { .. }
+            | Operation::Sql { .. }
             | Operation::Delete { .. } => Reply::Missing,
             Operation::Increment { by, .. } | Operation::IncrementField { by, .. } => Reply::Number(by),
             Operation::GetFields { .. } | Operation::GetMany { .. } | Operation::Scan { .. } => {

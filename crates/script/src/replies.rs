@@ -1,15 +1,21 @@
 //! What becomes of a reply: it is checked, and handed to the client.
 
+mod left;
+
 use crate::ask;
 use crate::clash::{Clash, Counting};
 use crate::coroutine::Coroutine;
 use crate::counters::CountSince;
 use crate::crowd::Swapped;
-use crate::entry::{Claim, Plausibility, Since};
+use crate::entry::{Claim, Since};
 use crate::fates::Fates;
+use crate::mortal::{Absence, Glimpse, Lives};
+use crate::plausibility::Plausibility;
 use crate::read_back::shown;
 use crate::standing::ThreadBooks;
-use job::Offence;
+use jobkit::Offence;
+use jobs::expires;
+use left::time_left;
 use store::{Reply, RowBuffer, Rows};
 use study::ReasonKind;
 
@@ -22,6 +28,7 @@ pub(crate) fn answer(
     asked: u8,
     since: Since,
     sum: CountSince,
+    moment: Glimpse,
     reply: &Reply<'_>,
     kept: &mut Vec<u8>,
 ) -> Result<(), Offence> {
@@ -40,7 +47,11 @@ pub(crate) fn answer(
                 Reply::Versioned { value, version } => (Some(*value), *version),
                 _ => (None, 0),
             };
-            let judged = sighted(books.fates, ledger.look(claim, key, since, value), co, value);
+            let seen = ledger.look(claim, key, since, value);
+            let judged = match &books.lives {
+                None => sighted(books.fates, seen, co, value),
+                Some(lives) => living(lives.all, books.fates, seen, co, moment, value),
+            };
             let value = if stands_in { ledger.value(key, kept).then_some(kept.as_slice()) } else { value };
             co.clear();
             match value {
@@ -52,16 +63,52 @@ pub(crate) fn answer(
             }
             judged
         }
-        (ask::PUT, Reply::Done) => {
+        (ask::PUT | ask::PUT_TTL, Reply::Done) => {
             ledger.wrote(claim, key, Some(co.bytes(3)));
+            if let Some(lives) = &mut books.lives {
+                lives.ends(key, moment, (asked == ask::PUT_TTL).then(|| co.number(4) as u64));
+            }
             co.clear();
             Ok(())
         }
+        (ask::TOUCH, Reply::Done | Reply::Missing) => {
+            let mut judged = Ok(());
+            let there = *reply == Reply::Done || (stands_in && ledger.value(key, kept));
+            if let Some(lives) = &mut books.lives {
+                match there {
+                    true => lives.ends(key, moment, Some(co.number(3) as u64)),
+                    false => {
+                        lives.withdraws(key);
+                        let seen = ledger.look(claim, key, since, None);
+                        judged = living(lives.all, books.fates, seen, co, moment.as_reader(), None);
+                    }
+                }
+            }
+            co.clear();
+            co.give_truth(there);
+            judged
+        }
+        (ask::TIME_LEFT, Reply::Number(_) | Reply::Missing) => {
+            let (left, judged) = time_left(books, co, claim, since, moment, reply);
+            co.clear();
+            match left {
+                Some(left_ms) => co.give_number(left_ms as f64 / 1000.0),
+                None => co.give_nil(),
+            }
+            judged
+        }
         (ask::DELETE, Reply::Done | Reply::Missing) => {
             let gone = *reply == Reply::Missing;
-            let judged = match gone {
-                true => sighted(books.fates, ledger.look(claim, key, since, None), co, None),
-                false => Ok(()),
+            if let Some(lives) = &mut books.lives {
+                lives.ends(key, moment, None);
+            }
+            let judged = match (gone, &books.lives) {
+                (true, None) => sighted(books.fates, ledger.look(claim, key, since, None), co, None),
+                (true, Some(lives)) => {
+                    let seen = ledger.look(claim, key, since, None);
+                    living(lives.all, books.fates, seen, co, moment.as_reader(), None)
+                }
+                (false, _) => Ok(()),
             };
             let there = if stands_in { ledger.value(key, kept) } else { !gone };
             if there {
@@ -75,6 +122,11 @@ pub(crate) fn answer(
         }
         (ask::APPEND, Reply::Done | Reply::Number(_)) => {
             ledger.appended(claim, key, co.bytes(3));
+            if let Some(lives) = &mut books.lives {
+                // What was there had a time to live, or its time was over, and nobody knows which.
+                lives.doubts(key);
+                ledger.unsure(claim, key);
+            }
             co.clear();
             Ok(())
         }
@@ -114,6 +166,12 @@ pub(crate) fn answer(
                 }
                 _ => ledger.refused(claim, key),
             }
+            if let Some(lives) = &mut books.lives {
+                match reply {
+                    Reply::Done => lives.ends(key, moment, None),
+                    _ => lives.withdraws(key),
+                }
+            }
             co.clear();
             co.give_truth(*reply == Reply::Done);
             judged
@@ -123,6 +181,9 @@ pub(crate) fn answer(
             co.list(2, |key| keys.push(key));
             let mut next = keys.iter();
             co.list(3, |value| next.next().into_iter().for_each(|key| ledger.wrote(claim, key, Some(value))));
+            if let Some(lives) = &mut books.lives {
+                keys.iter().for_each(|key| lives.ends(key, moment, None));
+            }
             co.clear();
             Ok(())
         }
@@ -148,12 +209,53 @@ pub(crate) fn answer(
             co.give_list(0);
             Ok(())
         }
+        (ask::COMMAND | ask::SQL, Reply::Tree(tree)) => {
+            co.clear();
+            co.give_tree(*tree);
+            Ok(())
+        }
+        (ask::COMMAND | ask::SQL, Reply::Missing) => {
+            co.clear();
+            co.give_nil();
+            Ok(())
+        }
         (_, other) => {
             let offence = Offence::failed(key, other);
             co.clear();
             co.give_nil();
             Err(offence)
         }
+    }
+}
+
+/// Checks what was seen of a key that may have a time to live.
+fn living(
+    lives: &Lives,
+    fates: &Fates,
+    seen: Plausibility,
+    co: &Coroutine,
+    moment: Glimpse,
+    value: Option<&[u8]>,
+) -> Result<(), Offence> {
+    let key = co.bytes(2);
+    match (seen, value) {
+        (Plausibility::Missing, _) => match lives.absent(key, moment) {
+            Absence::Right => Ok(()),
+            Absence::NoTime => sighted(fates, seen, co, value),
+            Absence::Early(ns) => {
+                fates.lose(key);
+                let words = format!("gone {} before its time to live was over{}", expires::shown(ns), place(co));
+                Err(Offence::new(ReasonKind::ExpiredEarly, key, words))
+            }
+        },
+        (Plausibility::Right, Some(_)) => match lives.late_ns(key, moment) {
+            None => Ok(()),
+            Some(ns) => {
+                let words = format!("still there {} after its time to live{}", expires::shown(ns), place(co));
+                Err(Offence::new(ReasonKind::ExpiredLate, key, words))
+            }
+        },
+        _ => sighted(fates, seen, co, value),
     }
 }
 
@@ -178,7 +280,7 @@ fn rows_right(
             return Err(Offence::new(
                 ReasonKind::WrongKey,
                 key,
-                format!("it is not where it belongs in a scan from {}", job::printable(start)),
+                format!("it is not where it belongs in a scan from {}", jobkit::printable(start)),
             ));
         }
         before = Some(key);
@@ -187,7 +289,7 @@ fn rows_right(
         && let Some(key) = books.ledger.left_out(claim, start, limit as usize, rows)
     {
         books.fates.lose(&key);
-        let words = format!("a scan from {} leaves it out{}", job::printable(start), place(co));
+        let words = format!("a scan from {} leaves it out{}", jobkit::printable(start), place(co));
         return Err(Offence::new(ReasonKind::UnexpectedMiss, &key, words));
     }
     if asked == ask::SCAN && rows.len() as f64 > limit {

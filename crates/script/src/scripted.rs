@@ -1,12 +1,15 @@
 //! The job a script is.
 
+use crate::command;
 use crate::coroutine::Raised;
 use crate::history::Sharing;
 use crate::machine::{Declared, Machine, Surroundings, Survey, Texts};
 use crate::registry::{self, KnownScript};
 use crate::rehearsal;
+use crate::sql;
 use crate::trial::ScriptTrial;
-use job::{Job, JobError, JobRequest, Params, Trial, TrialSetup};
+use jobkit::{Job, JobError, JobRequest, Params, Trial, TrialSetup};
+use jobs::expires::{BY_READER, MOMENT_BYTES};
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock, PoisonError};
 use store::{Capabilities, Counter, OperationKind, OperationSet};
@@ -56,9 +59,10 @@ pub(crate) fn refused(raised: &Raised) -> JobError {
     JobError(words)
 }
 
-/// Returns a value as JSON: as it is where it is JSON, else as text.
+/// Returns a value as JSON: as it is where it is JSON, also with the moment of its end behind it, else as text.
 pub(crate) fn render(_: &[u8], value: &[u8]) -> Result<String, String> {
-    let json: serde_json::Value = match serde_json::from_slice(value) {
+    let alone = value.split_last_chunk::<MOMENT_BYTES>().map_or(value, |(value, _)| value);
+    let json: serde_json::Value = match serde_json::from_slice(value).or_else(|_| serde_json::from_slice(alone)) {
         Ok(json) => json,
         Err(_) => String::from_utf8_lossy(value).into_owned().into(),
     };
@@ -136,6 +140,13 @@ impl Job for Scripted {
                 "every value read is one that some client wrote and none had surely replaced (kv.shared)"
             }
         };
+        let verified = match (source.uses("command"), source.uses("sql")) {
+            (false, false) => verified.to_owned(),
+            (command, _) => format!(
+                "{verified}; what kv.{} does is judged by the script alone, by kv.expect and its answer",
+                if command { "command" } else { "sql" }
+            ),
+        };
         facts.insert("verified".into(), verified.into());
         let texts = self.texts.lock().unwrap_or_else(PoisonError::into_inner);
         for (name, text) in texts.iter() {
@@ -172,8 +183,33 @@ impl Job for Scripted {
         };
         needs(&["scan", "range"], OperationKind::Scan, "scans")?;
         needs(&["cas"], OperationKind::CompareAndSet, "compare-and-set")?;
+        if source.uses("command") && !store.has(OperationKind::Command) {
+            return Err(JobError(format!(
+                "{} calls kv.command, and this store takes none; Redis and Valkey do, alone and in clusters ({})",
+                source.name,
+                command::STORES.join(", ")
+            )));
+        }
+        if source.uses("sql") && !store.has(OperationKind::Sql) {
+            return Err(JobError(format!(
+                "{} calls kv.sql, and this store takes no SQL; PostgreSQL, MySQL and MariaDB, and SQLite do ({})",
+                source.name,
+                sql::STORES.join(", ")
+            )));
+        }
         needs(&["increment_field", "get_fields"], OperationKind::IncrementField, "records of counters")?;
         let mut emulated = Vec::new();
+        if source.names_ttl && !store.has(OperationKind::PutTtl) {
+            if ["scan", "range"].iter().any(|verb| source.uses(verb)) {
+                return Err(JobError(format!(
+                    "{} scans and has a time to live, and this store lets nothing expire: a scan would find what is over",
+                    source.name
+                )));
+            }
+            emulated.push(BY_READER);
+        } else if source.uses("ttl") {
+            needs(&["ttl"], OperationKind::TimeLeft, "way to say what a key has left of its time")?;
+        }
         if source.uses("append") && !store.has(OperationKind::Append) {
             emulated.push("append");
         }

@@ -1,6 +1,6 @@
 //! The file of a script, and what it can be known to need before it runs.
 
-use job::JobError;
+use jobkit::JobError;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
@@ -15,6 +15,8 @@ pub(crate) struct ScriptText {
     pub(crate) digest: String,
     /// The verbs it names: `kv.get` is `get`.
     pub(crate) verbs: BTreeSet<String>,
+    /// Whether its code names a time to live.
+    pub(crate) names_ttl: bool,
 }
 
 /// A larger file is not a script.
@@ -34,8 +36,8 @@ impl ScriptText {
         let text = String::from_utf8(bytes).map_err(|_| trouble("it is not UTF-8; scripts are text".into()))?;
         let name = path.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
         let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
-        let verbs = verbs(&text);
-        Ok(ScriptText { name, path, text, digest, verbs })
+        let (verbs, names_ttl) = (verbs(&text), names_ttl(&text));
+        Ok(ScriptText { name, path, text, digest, verbs, names_ttl })
     }
 
     /// Returns what the script says of itself: its first comment.
@@ -46,10 +48,22 @@ impl ScriptText {
         comment.filter(|words| !words.is_empty() && !words.starts_with("[[")).unwrap_or("a script").to_owned()
     }
 
+    /// Returns whether it sends what only the script can judge: commands, or statements of SQL.
+    pub(crate) fn judges(&self) -> bool {
+        self.uses("command") || self.uses("sql")
+    }
+
     /// Returns whether it names this verb.
     pub(crate) fn uses(&self, verb: &str) -> bool {
         self.verbs.contains(verb)
     }
+}
+
+/// Whether the code, without comments, has the word `ttl` or `touch`.
+fn names_ttl(text: &str) -> bool {
+    let code = text.lines().map(|line| line.split("--").next().unwrap_or_default());
+    let mut words = code.flat_map(|code| code.split(|letter: char| !letter.is_alphanumeric() && letter != '_'));
+    words.any(|word| word == "ttl" || word == "touch")
 }
 
 /// The names behind `kv.` in the code, without comments.

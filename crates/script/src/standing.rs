@@ -6,7 +6,9 @@ use crate::entry::{Claim, Since};
 use crate::fates::Fates;
 use crate::history::{Scans, Sharing, ThreadLedger, ValueMemory, WriteLedger};
 use crate::kind::KeyKind;
+use crate::mortal::{Lives, ThreadLives};
 use crate::watch::LoopWatch;
+use jobs::expires::Expires;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 use store::{Counter, Keeps};
@@ -18,6 +20,8 @@ pub(crate) struct TrialState {
     pub(crate) counters: Counters,
     pub(crate) records: Counters,
     pub(crate) fates: Fates,
+    /// Where the script names a time to live.
+    pub(crate) lives: Option<Lives>,
     pub(crate) watch: LoopWatch,
     /// Nodes fail on purpose.
     faults: AtomicBool,
@@ -29,6 +33,9 @@ pub(crate) struct TrialState {
     failure: Mutex<Option<Reason>>,
     said: Mutex<Vec<Vec<u8>>>,
     units: AtomicU64,
+    /// The operations asked for, and those of them that are commands.
+    operations: AtomicU64,
+    commands: AtomicU64,
 }
 
 /// The books of what was written and counted, as one thread uses them.
@@ -38,6 +45,8 @@ pub(crate) struct ThreadBooks<'a> {
     pub(crate) records: ThreadCounters<'a>,
     /// What became of writes that failed.
     pub(crate) fates: &'a Fates,
+    /// Where the script names a time to live.
+    pub(crate) lives: Option<ThreadLives<'a>>,
 }
 
 impl ThreadBooks<'_> {
@@ -64,7 +73,7 @@ impl ThreadBooks<'_> {
         match self.ledger.kind(key) {
             Some(KeyKind::Counter) => Some(self.counters.all()),
             Some(KeyKind::Record) => Some(self.records.all()),
-            Some(KeyKind::Value) | None => None,
+            Some(KeyKind::Value | KeyKind::Command) | None => None,
         }
     }
 
@@ -88,9 +97,10 @@ impl ThreadBooks<'_> {
         self.counted(key).into_iter().for_each(|counters| counters.doubt(key));
     }
 
-    /// Notes that the delete was acknowledged; false: the key is not a counter's.
+    /// Notes that the delete was acknowledged; false: the key is a value's.
     pub(crate) fn deleted_count(&mut self, key: &[u8]) -> bool {
-        self.counted(key).inspect(|counters| counters.deleted(key)).is_some()
+        let by_commands = self.ledger.kind(key) == Some(KeyKind::Command);
+        by_commands || self.counted(key).inspect(|counters| counters.deleted(key)).is_some()
     }
 }
 
@@ -102,6 +112,7 @@ impl TrialState {
             counters: ThreadCounters::new(&self.counters),
             records: ThreadCounters::new(&self.records),
             fates: &self.fates,
+            lives: self.lives.as_ref().map(ThreadLives::new),
         }
     }
 
@@ -111,6 +122,7 @@ impl TrialState {
         keeps: Keeps,
         scans: Scans,
         counter: Option<Counter>,
+        expires: Option<Expires>,
     ) -> TrialState {
         let range = counter.map_or(i64::MIN..=i64::MAX, |counter| counter.min..=counter.max);
         TrialState {
@@ -118,6 +130,7 @@ impl TrialState {
             counters: Counters::new(range.clone()),
             records: Counters::new(range),
             fates: Fates::default(),
+            lives: expires.map(Lives::new),
             watch: LoopWatch::default(),
             faults: AtomicBool::new(false),
             gave_up: AtomicBool::new(false),
@@ -126,6 +139,8 @@ impl TrialState {
             failure: Mutex::default(),
             said: Mutex::default(),
             units: AtomicU64::new(0),
+            operations: AtomicU64::new(0),
+            commands: AtomicU64::new(0),
         }
     }
 
@@ -196,6 +211,17 @@ impl TrialState {
     /// Adds units of work that were done.
     pub(crate) fn add_units(&self, units: u64) {
         self.units.fetch_add(units, Ordering::Relaxed);
+    }
+
+    /// Adds operations that were asked for, and those of them that are commands.
+    pub(crate) fn add_operations(&self, operations: u64, commands: u64) {
+        self.operations.fetch_add(operations, Ordering::Relaxed);
+        self.commands.fetch_add(commands, Ordering::Relaxed);
+    }
+
+    /// Returns the operations asked for, and those of them that are commands.
+    pub(crate) fn operations(&self) -> (u64, u64) {
+        (self.operations.load(Ordering::Relaxed), self.commands.load(Ordering::Relaxed))
     }
 
     /// Units of work done in timed phases.

@@ -6,7 +6,7 @@ use crate::read_back::{Item, ScriptReadBack};
 use crate::rehearsal;
 use crate::standing::TrialState;
 use crate::worker::ScriptWorker;
-use job::{Phase, Trial, Worker};
+use jobkit::{Phase, Trial, Worker};
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -58,7 +58,14 @@ impl ScriptTrial {
             phases.push((Part::Script("answer".into()), Phase::untimed("answer", None)));
         }
         ScriptTrial {
-            standing: Arc::new(TrialState::new(sharing, memory, keeps, scans, surroundings.capabilities.counter)),
+            standing: Arc::new(TrialState::new(
+                sharing,
+                memory,
+                keeps,
+                scans,
+                surroundings.capabilities.counter,
+                surroundings.expires(),
+            )),
             phases,
             units_count: survey.bench || surroundings.lasts(),
             answers: survey.answers && keeps == Keeps::Everything,
@@ -78,11 +85,12 @@ impl ScriptTrial {
         self.standing.out_of_range()
     }
 
-    /// Returns every key that was written, counters among them.
+    /// Returns every key that was written, or that commands were sent with, counters among them.
     pub(crate) fn written(&self) -> Vec<Box<[u8]>> {
         let mut keys = self.standing.ledger.keys(Which::Ever);
         keys.extend(self.standing.counters.keys());
         keys.extend(self.standing.records.keys());
+        keys.extend(self.standing.ledger.command_keys());
         keys
     }
 }
@@ -129,6 +137,14 @@ impl Trial for ScriptTrial {
         if self.units_count {
             answer.facts.insert("units".into(), self.standing.units().into());
         }
+        if let Some(lives) = &self.standing.lives {
+            answer.facts.insert("expired_reads".into(), lives.expired().into());
+        }
+        if self.surroundings.source.judges() {
+            let (operations, commands) = self.standing.operations();
+            answer.facts.insert("commands".into(), commands.into());
+            answer.facts.insert("operations".into(), operations.into());
+        }
         let keys = self.standing.ledger.keys(Which::There).len();
         answer.facts.insert("keys".into(), keys.into());
         (answer, reasons)
@@ -155,9 +171,16 @@ impl Trial for ScriptTrial {
 
     fn keys_left(&self) -> Option<u64> {
         let (keys, _) = self.standing.ledger.size();
+        // Nobody knows what commands and statements have left.
+        let (_, commands) = self.standing.operations();
+        let keys = keys.filter(|_| commands == 0);
         let counters = self.standing.counters.left().zip(self.standing.records.left());
         let (counters, records) = counters.filter(|_| !self.standing.has_failed())?;
         keys.map(|keys| keys + counters + records)
+    }
+
+    fn expires(&self) -> bool {
+        self.standing.lives.is_some()
     }
 
     fn logical_bytes(&self) -> u64 {

@@ -1,73 +1,30 @@
 //! One thread's part of a phase of a script: a coroutine per slot, which asks for one operation at a time.
 
+mod client;
 mod failing;
+mod living;
 
 use crate::ask;
 use crate::clash::{Clash, Counting};
+use crate::command;
 use crate::coroutine::{Coroutine, Raised, Resumed};
 use crate::counters::CountSince;
 use crate::entry::{Claim, Since};
 use crate::hints;
 use crate::kind::KeyKind;
 use crate::machine::{Lasts, Machine, Surroundings};
+use crate::mortal::Glimpse;
 use crate::replies::answer;
 use crate::standing::{ThreadBooks, TrialState};
 use crate::watch;
-use failing::Failing;
-use job::{Arriving, Offence, Step, Worker};
+use client::{Client, Stage, Unit};
+use jobkit::{Arriving, Offence, Step, Worker};
+use jobs::expires::Expires;
+use living::{opened, time_left};
 use std::ops::Range;
 use std::sync::Arc;
-use store::{Expected, Operation, Reply, Slot};
+use store::{Expected, Operation, Reply, Slot, SqlValue};
 use study::ReasonKind;
-
-/// A client.
-struct Client {
-    coroutine: Option<Coroutine>,
-    claim: Claim,
-    /// What it waits for; 0: it may go on.
-    asked: u8,
-    stage: Stage,
-    /// Whether it ever went on.
-    begun: bool,
-    /// When it was asked for.
-    since: Since,
-    /// What was known of a counter then.
-    sum: CountSince,
-    /// Of an operation that has failed, and is sent again.
-    failing: Option<Failing>,
-    unit: Unit,
-}
-
-/// What became of the operations of the unit a client is at.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Unit {
-    /// All were answered.
-    Undisturbed,
-    /// The script had nil for one that failed.
-    Disturbed,
-}
-
-impl Client {
-    /// It has its reply.
-    fn replied(&mut self) {
-        self.asked = 0;
-        self.stage = Stage::Replied;
-        self.failing = None;
-    }
-}
-
-/// Where a client is between two operations.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Stage {
-    /// It has its reply, and has not gone on yet.
-    Replied,
-    /// It went on within its unit, and asks for something.
-    Within,
-    /// It went on and began a unit, and asks for something.
-    Begins,
-    /// What it asks for was sent.
-    Sent,
-}
 
 pub(crate) struct ScriptWorker<'a> {
     standing: &'a TrialState,
@@ -84,7 +41,16 @@ pub(crate) struct ScriptWorker<'a> {
     /// Keys and pairs of the batch that is sent.
     keys: Vec<&'static [u8]>,
     pairs: Vec<(&'static [u8], &'static [u8])>,
+    /// Parameters of the statement that is sent.
+    values: Vec<SqlValue<'static>>,
+    /// Operations asked for, and those of them that are commands or statements.
+    operations: u64,
+    commands: u64,
     value: Vec<u8>,
+    /// Whether the moment of a value's end is in the value.
+    by_reader: bool,
+    /// The value that is sent then.
+    sealed: Vec<u8>,
     /// Dropped last: the coroutines are its own.
     machine: Option<Machine>,
 }
@@ -108,6 +74,8 @@ impl<'a> ScriptWorker<'a> {
             begun: false,
             since: Since::Version(0),
             sum: CountSince::default(),
+            moment: Glimpse::default(),
+            found: None,
             failing: None,
             unit: Unit::Undisturbed,
         };
@@ -124,7 +92,12 @@ impl<'a> ScriptWorker<'a> {
             units: None,
             keys: Vec::new(),
             pairs: Vec::new(),
+            values: Vec::new(),
+            operations: 0,
+            commands: 0,
             value: Vec::new(),
+            by_reader: surroundings.expires() == Some(Expires::ByReader),
+            sealed: Vec::new(),
             machine: None,
         };
         if !standing.has_failed()
@@ -203,14 +176,16 @@ impl<'a> ScriptWorker<'a> {
 
     /// Takes note of what is about to be sent.
     fn note(&mut self, at: usize) -> Result<(), (Vec<u8>, Clash)> {
+        self.operations += 1;
+        self.note_life(at);
         let Client { coroutine: Some(co), claim, asked, since, sum, .. } = &mut self.clients[at] else { return Ok(()) };
         let (books, key) = (&mut self.books, co.bytes(2));
         let ledger = &mut books.ledger;
         let named = |clash| (key.to_vec(), clash);
         match *asked {
-            ask::GET | ask::GET_VERSIONED => *since = ledger.asks(key).map_err(named)?,
+            ask::GET | ask::GET_VERSIONED | ask::TOUCH | ask::TIME_LEFT => *since = ledger.asks(key).map_err(named)?,
             ask::GET_MANY | ask::SCAN => *since = Since::Moment(ledger.moment()),
-            ask::PUT => ledger.writes(*claim, key, Some(co.bytes(3))).map_err(named)?,
+            ask::PUT | ask::PUT_TTL => ledger.writes(*claim, key, Some(co.bytes(3))).map_err(named)?,
             ask::CAS => {
                 *since = ledger.asks(key).map_err(named)?;
                 ledger.writes(*claim, key, Some(co.bytes(3))).map_err(named)?;
@@ -223,6 +198,18 @@ impl<'a> ScriptWorker<'a> {
                 *sum = books.counts(KeyKind::Record, key, co.bytes(3), co.number(4) as i64).map_err(named)?;
             }
             ask::GET_FIELDS => ledger.reads(key, KeyKind::Record).map_err(named)?,
+            ask::COMMAND => {
+                self.commands += 1;
+                self.gather(at);
+                for place in command::places(&self.keys) {
+                    let Some(&key) = self.keys.get(place) else { break };
+                    self.books.ledger.claims(key, KeyKind::Command).map_err(|clash| (key.to_vec(), clash))?;
+                }
+            }
+            ask::SQL => {
+                self.commands += 1;
+                self.gather(at);
+            }
             ask::PUT_MANY => {
                 self.gather(at);
                 let Client { claim, .. } = self.clients[at];
@@ -235,20 +222,34 @@ impl<'a> ScriptWorker<'a> {
         Ok(())
     }
 
-    /// Collects the keys, or pairs, of a batch.
+    /// Collects the keys, or pairs, of a batch, or the parameters of a statement.
     fn gather(&mut self, at: usize) {
-        self.keys.clear();
-        self.pairs.clear();
+        self.forget();
         let Client { coroutine: Some(co), asked, .. } = &self.clients[at] else { return };
         // SAFETY: the strings are referenced by lists on the coroutine's stack, which stay there until the reply has come; the lists are
         // emptied in `reply` before that, and filled again for each operation.
         let long = |bytes: &[u8]| unsafe { std::mem::transmute::<&[u8], &'static [u8]>(bytes) };
         let keys = &mut self.keys;
+        if *asked == ask::COMMAND {
+            return (2..=co.top()).for_each(|place| keys.push(long(co.bytes(place))));
+        }
+        if *asked == ask::SQL {
+            // SAFETY: as above; the parameters themselves are on the coroutine's stack.
+            let long = |value| unsafe { std::mem::transmute::<SqlValue<'_>, SqlValue<'static>>(value) };
+            return self.values.extend((3..=co.top()).map(|place| long(co.sql_value(place))));
+        }
         co.list(2, |key| keys.push(long(key)));
         if *asked == ask::PUT_MANY {
             let (pairs, mut next) = (&mut self.pairs, keys.iter());
             co.list(3, |value| pairs.extend(next.next().map(|&key| (key, long(value)))));
         }
+    }
+
+    /// Empties the lists of what was sent, before the strings in them may go.
+    fn forget(&mut self) {
+        self.keys.clear();
+        self.pairs.clear();
+        self.values.clear();
     }
 
     /// The operation a client asks for.
@@ -257,7 +258,11 @@ impl<'a> ScriptWorker<'a> {
         let co = coroutine.as_ref()?;
         let key = co.bytes(2);
         Some(match *asked {
+            ask::PUT_TTL => Operation::PutTtl { key, value: co.bytes(3), ttl_ms: co.number(4) as u64 },
+            ask::TOUCH => Operation::Touch { key, ttl_ms: co.number(3) as u64 },
             ask::GET => Operation::Get { key },
+            ask::TIME_LEFT if self.by_reader => Operation::Get { key },
+            ask::TIME_LEFT => Operation::TimeLeft { key },
             ask::PUT => Operation::Put { key, value: co.bytes(3) },
             ask::DELETE => Operation::Delete { key },
             ask::APPEND => Operation::Append { key, value: co.bytes(3) },
@@ -275,6 +280,8 @@ impl<'a> ScriptWorker<'a> {
             }
             ask::GET_MANY => Operation::GetMany { keys: &self.keys },
             ask::PUT_MANY => Operation::PutMany { pairs: &self.pairs },
+            ask::COMMAND => Operation::Command { words: &self.keys, key: command::places(&self.keys).next() },
+            ask::SQL => Operation::Sql { statement: key, values: &self.values },
             ask::SCAN => Operation::Scan { start: key, limit: co.number(3) as u32 },
             _ => return None,
         })
@@ -315,7 +322,11 @@ impl Worker for ScriptWorker<'_> {
         if self.clients[at].asked == ask::GET_MANY {
             self.gather(at);
         }
-        self.operation(at).map_or(Step::Finished, Step::Operation)
+        if self.by_reader {
+            self.seal(at);
+        }
+        let sealed = self.sealed_operation(at);
+        sealed.or_else(|| self.operation(at)).map_or(Step::Finished, Step::Operation)
     }
 
     fn arrivals(&self) -> Arriving {
@@ -346,11 +357,17 @@ impl Worker for ScriptWorker<'_> {
             return self.failed(at, failure, reply);
         }
         let client = &mut self.clients[at];
-        let Client { coroutine: Some(co), claim, asked, since, sum, .. } = client else { return Ok(()) };
-        let judged = answer(&mut self.books, co, *claim, *asked, *since, *sum, reply, &mut self.value);
+        let Client { coroutine: Some(co), claim, asked, since, sum, moment, found, .. } = client else {
+            return Ok(());
+        };
+        let opened = match &self.books.lives {
+            Some(lives) if self.by_reader && *asked == ask::TIME_LEFT => time_left(lives.all, *reply),
+            Some(lives) if self.by_reader => opened(lives.all, found, *reply),
+            _ => *reply,
+        };
+        let judged = answer(&mut self.books, co, *claim, *asked, *since, *sum, *moment, &opened, &mut self.value);
         client.replied();
-        self.keys.clear();
-        self.pairs.clear();
+        self.forget();
         judged
     }
 
@@ -365,6 +382,7 @@ impl Drop for ScriptWorker<'_> {
         if self.units.is_none() {
             self.count_units(None);
         }
+        self.standing.add_operations(self.operations, self.commands);
         self.standing.add_units(self.units.filter(|_| self.timed).unwrap_or_default());
     }
 }

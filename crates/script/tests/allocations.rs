@@ -6,7 +6,7 @@ mod common;
 mod harness;
 
 use common::opened;
-use job::{Step, TrialSetup};
+use jobkit::{Step, TrialSetup};
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 use store::{Operation, Reply};
@@ -65,7 +65,7 @@ end";
     let trial = job.trial(&TrialSetup { slots, capabilities, seed: 1 });
     let mut worker = trial.worker(0, 0..slots);
     let value = [b'v'; 100];
-    let turn = |worker: &mut Box<dyn job::Worker + '_>| {
+    let turn = |worker: &mut Box<dyn jobkit::Worker + '_>| {
         for slot in 0..slots {
             let reply = match worker.next(slot) {
                 Step::Operation(Operation::Get { .. }) => Reply::Value(&value),

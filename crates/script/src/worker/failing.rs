@@ -6,7 +6,7 @@ use crate::counters::name;
 use crate::entry::Fingerprinted;
 use crate::machine::Lasts;
 use crate::standing::ThreadBooks;
-use job::Offence;
+use jobkit::Offence;
 use jobs::fingerprint::fingerprint;
 use std::time::Instant;
 use store::{Failure, Reply};
@@ -39,7 +39,8 @@ impl ScriptWorker<'_> {
         let course = self.course(at, failure);
         let may_have_happened = failure.fate().may_have_happened();
         let Client { coroutine: Some(co), asked, .. } = &self.clients[at] else { return Ok(()) };
-        let once = matches!(*asked, ask::APPEND | ask::CAS | ask::INCREMENT | ask::INCREMENT_FIELD);
+        let once =
+            matches!(*asked, ask::APPEND | ask::CAS | ask::INCREMENT | ask::INCREMENT_FIELD | ask::COMMAND | ask::SQL);
         let versioned = *asked == ask::GET_VERSIONED;
         let offence = Offence::failed(co.bytes(2), reply);
         if course == Course::Again && !(once && may_have_happened) {
@@ -115,6 +116,7 @@ impl ScriptWorker<'_> {
 
     /// Notes that no answer will come to what a client asked for: until its key is read, nobody knows whether it took effect.
     pub(super) fn leave_open(&mut self, at: usize) {
+        self.doubt_life(at);
         let Client { coroutine: Some(co), claim, asked, failing: Some(Failing { reached: true, .. }), .. } =
             &self.clients[at]
         else {
@@ -142,6 +144,19 @@ impl ScriptWorker<'_> {
         }
     }
 
+    /// Notes that nobody knows how long lives what a client asked to write.
+    fn doubt_life(&mut self, at: usize) {
+        let (Client { coroutine: Some(co), asked, .. }, Some(lives)) = (&self.clients[at], &mut self.books.lives)
+        else {
+            return;
+        };
+        match *asked {
+            ask::PUT | ask::PUT_TTL | ask::TOUCH | ask::DELETE | ask::CAS | ask::APPEND => lives.doubts(co.bytes(2)),
+            ask::PUT_MANY => co.list(2, |key| lives.doubts(key)),
+            _ => {}
+        }
+    }
+
     /// Each key that what a client asks for writes, with what it would hold then.
     fn each_write(&mut self, at: usize, mut act: impl FnMut(&mut ThreadBooks<'_>, &[u8], Fingerprinted)) {
         if self.clients[at].asked == ask::PUT_MANY {
@@ -152,7 +167,7 @@ impl ScriptWorker<'_> {
         let Client { coroutine: Some(co), asked, .. } = &self.clients[at] else { return };
         let key = co.bytes(2);
         let value = match *asked {
-            ask::PUT | ask::CAS => Some(fingerprint(co.bytes(3))),
+            ask::PUT | ask::PUT_TTL | ask::CAS => Some(fingerprint(co.bytes(3))),
             ask::DELETE => None,
             ask::APPEND => self.books.ledger.longer(key, co.bytes(3)),
             _ => return,

@@ -1,7 +1,7 @@
 //! Opening scripts that tests have as text.
 #![allow(dead_code)] // each test file uses its part
 
-use job::{Job, TrialSetup};
+use jobkit::{Job, TrialSetup};
 use kvtrial_script as script;
 
 use std::time::Duration;
@@ -23,7 +23,7 @@ pub fn run_with_deadline(job: &dyn Job, deadline_ms: u64) -> (Answer, Vec<Reason
     let trial = job.trial(&TrialSetup { slots: 1, capabilities: super::harness::everything(), seed: 1 });
     trial.set_deadline(Duration::from_millis(deadline_ms));
     let mut worker = trial.worker(0, 0..1);
-    while let job::Step::Operation(_) = worker.next(0) {
+    while let jobkit::Step::Operation(_) = worker.next(0) {
         let _ = worker.reply(0, &Reply::Missing);
     }
     drop(worker);

@@ -6,9 +6,11 @@ use kvtrial_script as script;
 use study::ReasonKind;
 
 /// A call of each verb with all the arguments it takes.
-const CALLS: [(&str, &str); 26] = [
+const CALLS: [(&str, &str); 28] = [
     ("kv.get", "'a'"),
-    ("kv.put", "'a', 'b'"),
+    ("kv.put", "'a', 'b', {ttl = 60}"),
+    ("kv.touch", "'a', 60"),
+    ("kv.ttl", "'a'"),
     ("kv.delete", "'a'"),
     ("kv.append", "'a', 'b'"),
     ("kv.increment", "'a', 1"),
@@ -46,8 +48,8 @@ fn every_verb_refuses_an_argument_too_many() {
     for call in ["kv.param('a', 1, 'help', 2)", "kv.shared(true, 2)", "kv.like('fans', 2)"] {
         says(&refused(&format!("{call} function run() end")), &["test.lua:1: kv.", "there is one argument more: 2"]);
     }
-    // Each verb of the reference is here, but for kv.say, which takes any number.
-    let other = ["kv.say", "kv.param", "kv.shared", "kv.like", "kv.data", "kv.json", "kv.csv"];
+    // Each verb of the reference is here, but for kv.say, kv.command and kv.sql, which take any number.
+    let other = ["kv.say", "kv.command", "kv.sql", "kv.param", "kv.shared", "kv.like", "kv.data", "kv.json", "kv.csv"];
     for name in script::reference::VERBS.iter().map(|verb| verb.call.split('(').next().unwrap()) {
         assert!(other.contains(&name) || CALLS.iter().any(|(known, _)| *known == name), "{name}");
     }

@@ -6,7 +6,7 @@ use crate::harness;
 
 use common::opened;
 use harness::{Backend, Memory, Outcome, Request, Response, Turns, everything, run};
-use job::TrialSetup;
+use jobkit::TrialSetup;
 use store::{Capabilities, Counter, Overflow};
 use study::ReasonKind;
 
@@ -197,7 +197,7 @@ fn counters_that_are_deleted_are_not_among_the_keys_that_are_left() {
     let trial = job.trial(&TrialSetup { slots: 1, capabilities: everything(), seed: 1 });
     let mut worker = trial.worker(0, 0..1);
     let mut store = Store::default();
-    while let job::Step::Operation(operation) = worker.next(0) {
+    while let jobkit::Step::Operation(operation) = worker.next(0) {
         let request = Request::of(&operation);
         store.answer(&request).hand_over(|reply| worker.reply(0, reply)).unwrap();
     }

@@ -6,7 +6,7 @@ use crate::harness;
 
 use common::opened;
 use harness::{Backend, Memory, Request, Response, everything};
-use job::{Job, Step, TrialSetup};
+use jobkit::{Job, Step, TrialSetup};
 use std::time::Duration;
 use study::{Answer, Reason, ReasonKind};
 

@@ -112,13 +112,13 @@ fn the_published_workloads_run_unchanged_where_they_are_found() {
 #[test]
 fn at_a_rate_units_are_due_and_not_their_operations() {
     use engine::{Arrivals, Settings, run_phase};
-    use job::TrialSetup;
+    use jobkit::TrialSetup;
     use std::sync::atomic::AtomicBool;
     use std::time::Duration;
     use store::Opener;
     let text = "return { run = function(ctx) for i = 1, 10 do kv.put('k' .. ctx.thread .. ':' .. i, 'v') end end }";
     let job = opened(text, None, &[("seconds", "1")]).unwrap();
-    let Some(Opener::Embedded(open)) = stores::find("ram").map(|info| info.opener) else { panic!("no ram store") };
+    let Some(Opener::Embedded(open)) = catalog::find("ram").map(|info| info.opener) else { panic!("no ram store") };
     let ram = open(&study::Spec::private("ram"), std::path::Path::new("")).unwrap();
     let trial = job.trial(&TrialSetup { slots: 4, capabilities: ram.capabilities().clone(), seed: 1 });
     let settings = Settings {

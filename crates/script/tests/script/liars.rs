@@ -310,12 +310,12 @@ fn with_sharing_a_compare_and_set_that_is_acknowledged_and_forgotten_is_found() 
 
 #[test]
 fn a_store_that_keeps_nothing_is_stood_in_for_and_gives_no_answer() {
-    for example in script::EXAMPLES.iter().filter(|example| example.name != "fans") {
+    for example in script::EXAMPLES.iter().filter(|it| it.name != "fans" && !it.is_for_few_stores()) {
         let job = opened(example.text, None, &[]).unwrap();
         let mut null = |request: &Request| match request {
             Request::Get(_) | Request::GetVersioned(_) | Request::GetCounter(_) => Response::Missing,
             Request::Increment(..) => Response::Number(1),
-            Request::Delete(_) => Response::Missing,
+            Request::Delete(_) | Request::TimeLeft(_) => Response::Missing,
             Request::Scan(..) | Request::GetMany(_) => Response::Rows(Vec::new()),
             _ => Response::Done,
         };

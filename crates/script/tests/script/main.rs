@@ -7,9 +7,11 @@ mod harness;
 
 mod arguments;
 mod bad_input;
+mod commands;
 mod counters;
 mod documentation;
 mod ended;
+mod expiry;
 mod failed;
 mod json;
 mod keybench;
@@ -17,3 +19,4 @@ mod liars;
 mod numbers;
 mod scripts;
 mod sharing;
+mod sql;

@@ -6,7 +6,7 @@ use crate::common;
 
 use common::opened;
 use engine::{Settings, run_phase};
-use job::TrialSetup;
+use jobkit::TrialSetup;
 use std::sync::atomic::AtomicBool;
 use store::{Opener, Store};
 use study::{Answer, Reason};
@@ -15,7 +15,7 @@ const CLIENTS: u32 = 12;
 const THREADS: u32 = 4;
 
 fn ram() -> Box<dyn Store> {
-    let Some(Opener::Embedded(open)) = stores::find("ram").map(|info| info.opener) else { panic!("no ram store") };
+    let Some(Opener::Embedded(open)) = catalog::find("ram").map(|info| info.opener) else { panic!("no ram store") };
     open(&study::Spec::private("ram"), std::path::Path::new("")).unwrap()
 }
 
