@@ -6,8 +6,10 @@ status=0
 never() {
     crate=$1
     shift
+    # Not in a pipe, which would hide that there is no such crate.
+    tree=$(cargo tree --quiet --package "kvtrial-$crate" --edges normal --prefix none)
     for other in "$@"; do
-        if cargo tree --quiet --package "kvtrial-$crate" --edges normal --prefix none | grep -q "^$other v"; then
+        if printf '%s\n' "$tree" | grep -q "^$other v"; then
             echo "kvtrial-$crate needs $other and must not: cargo tree -p kvtrial-$crate -e normal -i $other"
             status=1
         fi
@@ -17,9 +19,11 @@ for crate in words findings archive analysis report; do
     never "$crate" indicatif console unicode-width kvtrial-terminal kvtrial-runner
 done
 never terminal kvtrial-report kvtrial-runner
-never runner kvtrial-terminal kvtrial-report
+for crate in runner search; do
+    never "$crate" kvtrial-terminal kvtrial-report
+done
 never store kvtrial-layers
-for crate in ground embedded protocols drivers stores; do
+for crate in ground embedded protocols drivers catalog; do
     never "$crate" kvtrial-layers kvtrial-host
 done
 for crate in embedded protocols; do

@@ -13,10 +13,10 @@ TYPE = re.compile(r"( *)(?:(pub)(?:\(([^)]*)\))? )?(?:unsafe )?(?:struct|enum|tr
 
 # Words with one meaning in the whole workspace, code and documents alike, and the crate that gives it.
 VOCABULARY = {
-    "Answer": "study", "Bound": "runner", "Capabilities": "store", "Cell": "study", "Deployment": "store",
-    "Ending": "runner", "Exit": "host", "Gate": "analysis", "Job": "job", "Layer": "layers", "Operation": "store",
+    "Answer": "study", "Bound": "search", "Capabilities": "store", "Cell": "study", "Deployment": "store",
+    "Ending": "runner", "Exit": "host", "Gate": "analysis", "Job": "jobkit", "Layer": "layers", "Operation": "store",
     "Outcome": "engine", "Place": "store", "Plan": "runner", "Reply": "store", "Session": "store", "Slot": "store",
-    "Spec": "study", "Store": "store", "Study": "study", "Trial": "job", "Verdict": "study", "Worker": "job",
+    "Spec": "study", "Store": "store", "Study": "study", "Trial": "jobkit", "Verdict": "study", "Worker": "jobkit",
 }  # fmt: skip
 
 # Names of modules that had several meanings, and the crate that keeps each.
