@@ -23,6 +23,8 @@
 //! With `turns=on` kvtrial's own transactions on a key wait for each other, which hides that contention. Counters of Cassandra do not answer with what they have become, keys have no order but that of their
 //! hashes, and a batch over keys is a load on its coordinator that nobody is advised to use: none of these is native.
 //!
+//! A value with a time to live is put `USING TTL`, in seconds. Nothing starts that time again but another put, so a touch is not native.
+//!
 //! The driver opens its sockets itself and reserves what an answer announces: a server that lies about lengths is believed.
 
 #[cfg(feature = "cassandra")]
@@ -41,7 +43,7 @@ use std::path::Path;
 use std::time::Duration;
 use store::tls::{CA, TLS};
 use store::{
-    Bundle, CONNECTIONS, Capabilities, Choice, Deployment, Endpoint, Joining, MadeOf, Members, Node, Opener,
+    Bundle, CONNECTIONS, Capabilities, Choice, Deployment, Endpoint, Expiry, Joining, MadeOf, Members, Node, Opener,
     OperationKind, OperationSet, OptionInfo, Place, Ready, ServerPlan, StoreError, StoreInfo,
 };
 use study::{Address, Class, Durability, Spec, Transport};
@@ -105,8 +107,17 @@ pub static STORES: &[StoreInfo] = &[StoreInfo {
     opener: Opener::Server { plan, connect: built!("cassandra", setup::connect), usual_port: USUAL_PORT },
 }];
 
+/// The exactness of `USING TTL`: seconds, from the second in which a value was written, for 20 years at most.
+const EXPIRY: Expiry = Expiry::in_seconds(1000, 1000, 630_720_000_000);
+
 const CAPABILITIES: Capabilities = Capabilities {
-    native: OperationSet::BASIC.and(&[OperationKind::GetVersioned, OperationKind::CompareAndSet]),
+    native: OperationSet::BASIC.and(&[
+        OperationKind::GetVersioned,
+        OperationKind::CompareAndSet,
+        OperationKind::PutTtl,
+        OperationKind::TimeLeft,
+    ]),
+    expiry: Some(EXPIRY),
     min_key_bytes: 1,
     max_key_bytes: MAX_KEY_BYTES,
     max_value_bytes: MAX_VALUE_BYTES,

@@ -11,6 +11,9 @@
 //!
 //! A private server asks for a password as soon as it answers: kvtrial makes its one user, `root`, and each request carries a token.
 //!
+//! A value with a time to live has a lease of its own, which the server grants first: two requests, each a write of its log. The server ends
+//! some 1,000 leases per second at most, so that of more that end at once the last ones are late.
+//!
 //! Every key has a revision, so compare-and-set is a transaction on it. Batches are transactions of 128 operations and 1 MiB at
 //! most, for the server's own limits. A private server is compacted by forgetting the history of its keys and rewriting its file;
 //! the user's keeps its history, and nothing but the job's keys is touched there.
@@ -29,15 +32,27 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 use store::tls::{CA, TLS};
 use store::{
-    Availability, Capabilities, CaughtUp, CommandLine, Deployment, Endpoint, Joining, Leaders, Node, Opener,
-    OperationKind, OperationSet, OptionInfo, Place, Ready, ServerPlan, StoreError, StoreInfo, Support, Worded,
-    programs,
+    Availability, Bundle, Capabilities, CaughtUp, CommandLine, Deployment, Endpoint, Expiry, Joining, Leaders, MadeOf,
+    Node, Opener, OperationKind, OperationSet, OptionInfo, Place, Ready, ServerPlan, StoreError, StoreInfo, Support,
+    Versions, Worded, programs,
 };
 use study::{Class, Durability, Spec, Target, Transport};
 
-const INSTALL: &str = "apt-get install etcd-server";
+const INSTALL: &str = "apt-get install etcd-server, or kvtrial fetch-store etcd (etcd 3.7.3, built by Go)";
 const USUAL_PORT: u16 = 2379;
 const DURABILITIES: &[Durability] = &[Durability::Commit, Durability::Os];
+
+/// The programs that `kvtrial fetch-store etcd` builds.
+pub(crate) const VERSIONS: Versions = Versions(&[
+    build("3.7.3", include_str!("../bundles/etcd/go-3.7.3.mod"), include_str!("../bundles/etcd/go-3.7.3.sum")),
+    build("3.6.16", include_str!("../bundles/etcd/go-3.6.16.mod"), include_str!("../bundles/etcd/go-3.6.16.sum")),
+]);
+
+/// Returns the program of one version, made of the modules with these sums.
+const fn build(version: &'static str, modules: &'static str, sums: &'static str) -> Bundle {
+    let made_of = MadeOf::Go { modules, sums, package: "go.etcd.io/etcd/server/v3", program: "etcd" };
+    Bundle { store: "etcd", product: "etcd", version, licence: "Apache-2.0", made_of }
+}
 
 /// The one user of a private server. etcd asks nobody for a password before this one is there.
 const USER: &str = "root";
@@ -48,6 +63,10 @@ const MAX_KEY_BYTES: usize = 32 << 10;
 /// The longest value. The server takes requests of 1.5 MiB: a value, its key and the bytes around them.
 const MAX_VALUE_BYTES: usize = (3 << 19) - (64 << 10);
 
+/// The exactness of leases: seconds, at least as many as an election may take (1 s, half of it more, and rounded up), looked at twice per second
+/// and ended by a write.
+const EXPIRY: Expiry = Expiry { least_ms: 2000, ..Expiry::in_seconds(0, 2000, 100 * 365 * 86_400_000) };
+
 const CAPABILITIES: Capabilities = Capabilities {
     databases: store::Databases::Absent,
     native: OperationSet::BASIC.and(&[
@@ -56,7 +75,11 @@ const CAPABILITIES: Capabilities = Capabilities {
         OperationKind::GetMany,
         OperationKind::PutMany,
         OperationKind::Scan,
+        OperationKind::PutTtl,
+        OperationKind::Touch,
+        OperationKind::TimeLeft,
     ]),
+    expiry: Some(EXPIRY),
     min_key_bytes: 1,
     max_key_bytes: MAX_KEY_BYTES,
     max_value_bytes: MAX_VALUE_BYTES,
@@ -65,7 +88,7 @@ const CAPABILITIES: Capabilities = Capabilities {
 
 const MEMBERS: Worded<usize> =
     OptionInfo::text("nodes", "members of a private one: 1, 3 or 5").usual("1").worded(odd, "1, 3 or 5");
-const OPTIONS: &[OptionInfo] = &[MEMBERS.info, TLS, CA];
+const OPTIONS: &[OptionInfo] = &[MEMBERS.info, TLS, CA, VERSIONS.option()];
 
 /// The stores of this adapter.
 pub static STORES: &[StoreInfo] = &[StoreInfo {
@@ -91,12 +114,12 @@ fn capabilities(spec: &Spec) -> Capabilities {
     Capabilities { compaction, ..CAPABILITIES }
 }
 
-fn program() -> Option<PathBuf> {
-    programs::find(&["etcd"], &[])
+fn program(spec: &Spec) -> Option<PathBuf> {
+    VERSIONS.chosen(spec, || programs::find(&["etcd"], &[]))
 }
 
 fn probe() -> Availability {
-    let Some(program) = program() else { return Availability::NotFound("etcd".into()) };
+    let Some(program) = program(&Spec::private("etcd")) else { return Availability::NotFound("etcd".into()) };
     // "etcd Version: 3.4.23"
     let line = programs::version_line(&program, &["--version"]).unwrap_or_default();
     match line.strip_prefix("etcd Version: ") {
@@ -106,10 +129,10 @@ fn probe() -> Availability {
 }
 
 fn found(spec: &Spec) -> Result<PathBuf, StoreError> {
-    program().ok_or_else(|| StoreError::NotFound {
+    program(spec).ok_or_else(|| StoreError::NotFound {
         store: spec.name.clone(),
-        what: "etcd".into(),
-        install: INSTALL.into(),
+        what: VERSIONS.sought(spec, "etcd"),
+        install: VERSIONS.install(spec, INSTALL),
     })
 }
 

@@ -10,4 +10,4 @@ ground::adapters! {
     mysql, postgres, mongodb, couchdb, etcd, dynamodb, s3, cassandra, hbase,
 }
 
-ground::bundles! { couchdb, dynamodb, s3, cassandra, hbase }
+ground::bundles! { one: [couchdb, dynamodb, s3, cassandra, hbase], several: [mysql::VERSIONS, postgres::VERSIONS, etcd::VERSIONS] }

@@ -5,7 +5,11 @@ pub(crate) mod aws;
 pub(crate) mod fuzz_http;
 #[cfg(feature = "http")]
 pub(crate) mod http;
+#[cfg(any(feature = "couchdb", feature = "s3"))]
+pub(crate) mod last;
 #[cfg(feature = "http")]
 pub(crate) mod pairs;
+#[cfg(all(test, any(feature = "couchdb", feature = "s3")))]
+pub(crate) mod scripted_http;
 #[cfg(feature = "tls")]
 pub(crate) mod tls;

@@ -71,10 +71,9 @@ fn is_hash(spec: &Spec) -> bool {
 
 /// Returns the capabilities that a spec asks for: a hash has no order of keys.
 fn declares(spec: &Spec) -> Capabilities {
-    let without = |kind: &OperationKind| *kind != OperationKind::Scan || !is_hash(spec);
-    let native = OperationKind::ALL.into_iter().filter(without).collect::<Vec<_>>();
+    let unordered: &[OperationKind] = if is_hash(spec) { &[OperationKind::Scan] } else { &[] };
     Capabilities {
-        native: OperationSet::of(&native),
+        native: OperationSet::LASTING.without(unordered),
         compaction: Support::Native,
         checkpoint: Support::Native,
         ..embedded::CAPABILITIES

@@ -9,4 +9,9 @@ ground::adapters! {
     null, ram,
     sqlite, lmdb, redb, fjall,
     tokyocabinet, kyotocabinet, tkrzw, berkeleydb, leveldb, rocksdb,
+    engines, plugin,
 }
+
+ground::bundles! { one: [], several: [rocksdb::VERSIONS], stores: [engines] }
+
+pub use plugin::{PLUGIN_TEMPLATES, PluginTemplate, plugin};

@@ -26,7 +26,7 @@ pub static STORES: &[StoreInfo] = &[StoreInfo {
 }];
 
 const CAPABILITIES: Capabilities = Capabilities {
-    native: OperationSet::of(&OperationKind::ALL),
+    native: OperationSet::LASTING.and(&OperationKind::EXPIRING),
     keeps: Keeps::Nothing,
     counter: Some(Counter { min: i64::MIN, max: i64::MAX, overflow: Overflow::Wraps }),
     ..Capabilities::BASIC
@@ -60,7 +60,10 @@ impl SyncStore for Handle {
     #[inline]
     fn execute(&mut self, operation: &Operation<'_>) -> Reply<'_> {
         match operation {
-            Operation::Get { .. } | Operation::GetVersioned { .. } | Operation::GetCounter { .. } => Reply::Missing,
+            Operation::Get { .. }
+            | Operation::GetVersioned { .. }
+            | Operation::GetCounter { .. }
+            | Operation::TimeLeft { .. } => Reply::Missing,
             Operation::Increment { by, .. } | Operation::IncrementField { by, .. } => Reply::Number(*by),
             Operation::Scan { .. } | Operation::GetMany { .. } | Operation::GetFields { .. } => {
                 Reply::Rows(self.no_rows.rows())

@@ -276,6 +276,11 @@ impl SyncStore for Handle {
                 Reply::Done
             }
             Operation::Scan { .. } => Reply::Failed(store::Failure::Refused("a hash map has no order to scan in")),
+            Operation::PutTtl { .. }
+            | Operation::Touch { .. }
+            | Operation::TimeLeft { .. }
+            | Operation::Command { .. }
+            | Operation::Sql { .. } => Reply::Failed(store::Failure::Refused(store::NOTHING_EXPIRES)),
         }
     }
 }

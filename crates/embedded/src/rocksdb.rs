@@ -16,7 +16,10 @@ use crate::shared::embedded::{self, place};
 use crate::shared::log_structured::{Api, DatabaseSettings, Tree, config};
 use crate::shared::transactional::Opened;
 use std::path::Path;
-use store::{Capabilities, Facts, Number, Opener, OptionInfo, ShownAs, Store, StoreError, StoreInfo, Support};
+use store::{
+    Bundle, Capabilities, Facts, Home, MadeOf, Number, Opener, OptionInfo, PackedPart, ShownAs, Store, StoreError,
+    StoreInfo, Support, Versions,
+};
 use study::{Class, Durability, Spec};
 
 const WRITE_BUFFER: Number = OptionInfo::text("write_buffer_size", "writes kept in memory before a table is written")
@@ -33,6 +36,29 @@ const COMPRESSION: OptionInfo =
     OptionInfo::one_of("compression", &["snappy", "none", "lz4", "zstd"], "compression of tables")
         .tuned(&["snappy", "none", "lz4", "zstd"]);
 
+const INSTALL: &str = "apt-get install librocksdb7.8, or kvtrial fetch-store rocksdb (RocksDB 11.1.2)";
+
+/// The libraries that `kvtrial fetch-store rocksdb` gets: RocksDB's builds for Java, which have the functions for C, too.
+pub(crate) const VERSIONS: Versions = Versions(&[
+    build(
+        "11.1.2",
+        "org/rocksdb/rocksdbjni/11.1.2/rocksdbjni-11.1.2.jar 87231174 \
+         d2851e044959af829fe486757c15174f570d7f06ee6eab2cb1be2ac0cc7e168f",
+    ),
+    build(
+        "10.10.1",
+        "org/rocksdb/rocksdbjni/10.10.1.1/rocksdbjni-10.10.1.1-linux64.jar 28964644 \
+         3948e3537f413c697200ff2c316d8c614454685ad347625057479997d8757585",
+    ),
+]);
+
+/// Returns the build of one version, in its jar.
+const fn build(version: &'static str, archive: &'static str) -> Bundle {
+    let part = PackedPart::File("librocksdbjni-linux64.so");
+    let made_of = MadeOf::Packed { home: Home::Maven, archive, part, program: "librocksdb.so" };
+    Bundle { store: "rocksdb", product: "RocksDB", version, licence: "GPL-2.0 OR Apache-2.0", made_of }
+}
+
 /// The stores of this adapter.
 pub static STORES: &[StoreInfo] = &[StoreInfo {
     name: "rocksdb",
@@ -43,8 +69,8 @@ pub static STORES: &[StoreInfo] = &[StoreInfo {
     kind: "LSM",
     summary: "log-structured merge tree, from LevelDB",
     durabilities: &[Durability::Os, Durability::Commit, Durability::None],
-    options: &[LIB, WRITE_BUFFER.info, BLOCK_CACHE.info, COMPRESSION],
-    install: "apt-get install librocksdb7.8",
+    options: &[LIB, VERSIONS.option(), WRITE_BUFFER.info, BLOCK_CACHE.info, COMPRESSION],
+    install: INSTALL,
     licence: "GPL-2.0 OR Apache-2.0",
     declares: |_| CAPABILITIES,
     probe: || LIBRARY.probe(|api| format!("RocksDB {}", api.version)),
@@ -52,7 +78,7 @@ pub static STORES: &[StoreInfo] = &[StoreInfo {
 }];
 
 static LIBRARY: Dylib<Api> =
-    Dylib::new_alone_with("libgflags.so", &["librocksdb.so.7.8", "librocksdb.so"], Api::rocksdb);
+    Dylib::new_alone_with("libgflags.so", &["librocksdb.so.7.8", "librocksdb.so"], Api::rocksdb).or_fetched(VERSIONS);
 
 const CAPABILITIES: Capabilities = Capabilities { compaction: Support::Native, ..embedded::CAPABILITIES };
 

@@ -3,6 +3,7 @@
 use crate::attempts::{Attempted, Attempts};
 use crate::lease::Lease;
 use crate::user::{User, is_root};
+use std::path::Path;
 use store::{Endpoint, ServerPlan, StoreError, StoreInfo};
 use study::Spec;
 
@@ -58,16 +59,16 @@ impl Builder {
         let Some(name) = plan.user.filter(|_| is_root()) else { return Ok(None) };
         let user = User::named(name).ok_or_else(|| self.not_found(format!("user '{name}'")))?;
         lease.give_to(user).map_err(|source| StoreError::Io { path: lease.store().to_owned(), source })?;
-        match user.barred_by(lease.store()) {
-            None => Ok(Some(user)),
+        let barred = |path: &Path, remedy: &str| match user.barred_by(path) {
+            None => Ok(()),
             Some(directory) => Err(StoreError::open(
                 directory.display(),
-                format!(
-                    "user '{name}', who runs the server, may not pass through this directory; \
-                     name one that everybody may, such as /tmp, by --base or TMPDIR"
-                ),
+                format!("user '{name}', who runs the server, may not pass through this directory; {remedy}"),
             )),
-        }
+        };
+        barred(lease.store(), "name one that everybody may, such as /tmp, by --base or TMPDIR")?;
+        barred(&plan.run.program, "a program that is fetched again without XDG_CACHE_HOME lies where everybody may")?;
+        Ok(Some(user))
     }
 
     pub(crate) fn attempts(&self, endpoints: Vec<Endpoint>) -> Attempts {

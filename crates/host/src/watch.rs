@@ -115,7 +115,8 @@ mod tests {
         assert!(
             after.written_bytes == before.written_bytes || after.written_bytes >= before.written_bytes + (30 << 20)
         );
-        assert!(after.major_faults >= before.major_faults && after.waited_s >= before.waited_s);
+        // Of the time waited nothing is known: threads of other tests end, and take theirs with them.
+        assert!(after.major_faults >= before.major_faults);
         assert_eq!(Sighting::of(&mut [Watched::new(i32::MAX, nowhere)]), Sighting::default());
         drop(std::hint::black_box(large));
     }

@@ -49,6 +49,11 @@ fn check_layer(info: &StoreInfo, layer: &Layer, spec: &Spec, option: &str, value
     if let Some(own) = layer.asked_by.iter().find(|asks| info.has_option(asks)) {
         return Err(format!("it has {own}= itself and needs no {}=; leave {option}= out", layer.name()));
     }
+    let known = layer.options.iter().filter(|known| known.name == option).flat_map(|known| known.values);
+    let possible: Vec<&str> = known.copied().collect();
+    if !possible.is_empty() && !possible.contains(&value) {
+        return Err(format!("{option}={value} is not possible; use {}", possible.join(", ")));
+    }
     (layer.check)(spec, option, value)?;
     let asks = layer.name();
     if is_asked(info, layer, spec) {

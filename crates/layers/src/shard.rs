@@ -20,44 +20,64 @@ use crate::placement::{Algorithm, Placement};
 use key_map::{KeyMap, Scheme};
 use rings::Rings;
 use std::path::{Path, PathBuf};
-use store::{Capabilities, Deployment, Node, OperationSet, OptionInfo, Place, Store, StoreError, StoreInfo};
+use store::{
+    Capabilities, Choice, Deployment, Node, Number, OperationKind, OperationSet, OptionInfo, Place, Store, StoreError,
+    StoreInfo,
+};
 use study::{Spec, Target};
 
 /// The layer.
 pub const LAYER: Layer = Layer {
-    options: &[
-        OptionInfo::one_of(SHARD, &NAMES, "how keys are spread over several stores of this kind"),
-        OptionInfo::text(NODES, "how many stores the keys are spread over, 1 to 256"),
-        OptionInfo::text(LOOKUPS, "shard=rings: how many stores beside them know where keys are, 1 to 16").usual("2"),
-    ],
-    asked_by: &[SHARD, NODES],
+    options: &[SHARD.info, NODES.info, LOOKUPS.info],
+    asked_by: &[SHARD.info.name, NODES.info.name],
     check,
     declares,
     wrap: Wrap::Opened,
 };
 
-const SHARD: &str = "shard";
-const NODES: &str = "nodes";
-const LOOKUPS: &str = "lookups";
+const SHARD: Choice<Way> =
+    OptionInfo::one_of("shard", &NAMES, "how keys are spread over several stores of this kind").means(&WAYS);
+const NODES: Number = OptionInfo::text("nodes", "how many stores the keys are spread over, 1 to 256").within(1..=256);
+const LOOKUPS: Number =
+    OptionInfo::text("lookups", "shard=rings: how many stores beside them know where keys are, 1 to 16")
+        .usual("2")
+        .within(1..=16);
 
-/// LightCloud's two rings, as `shard=` names them.
+/// The name of LightCloud's two rings.
 const RINGS: &str = "rings";
 
-const NAMES: [&str; Algorithm::ALL.len() + 1] = {
-    let mut names = [RINGS; Algorithm::ALL.len() + 1];
+/// The ways of spreading keys, the default first.
+const WAYS: [Way; Algorithm::ALL.len() + 1] = {
+    let mut ways = [Way::Rings; Algorithm::ALL.len() + 1];
     let mut at = 0;
     while at < Algorithm::ALL.len() {
-        names[at] = Algorithm::ALL[at].name();
+        ways[at] = Way::Placed(Algorithm::ALL[at]);
+        at += 1;
+    }
+    ways
+};
+
+const NAMES: [&str; WAYS.len()] = {
+    let mut names = [""; WAYS.len()];
+    let mut at = 0;
+    while at < names.len() {
+        names[at] = match WAYS[at] {
+            Way::Placed(algorithm) => algorithm.name(),
+            Way::Rings => RINGS,
+        };
         at += 1;
     }
     names
 };
 
-/// Most nodes of a spread store.
-const MOST: usize = 256;
-
-/// Most nodes of two rings that only know where keys are.
-const MOST_LOOKUPS: usize = 16;
+/// The way in which keys are spread.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Way {
+    /// Each key has its place.
+    Placed(Algorithm),
+    /// LightCloud's two rings.
+    Rings,
+}
 
 /// The way in which a store is spread over nodes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -75,85 +95,69 @@ enum Kind {
 
 /// Two rings have no operation that takes its key as it finds it: another client may write the key down elsewhere meanwhile.
 fn declares(spec: &Spec, beneath: Capabilities) -> Capabilities {
-    match spec.options.get(SHARD).is_some_and(|shard| shard == RINGS) {
-        true => Capabilities { native: OperationSet::BASIC, counter: None, sets: None, ..beneath },
-        // A set lies on one node, its union with another's on none.
-        false => Capabilities { sets: None, ..beneath },
+    match SHARD.read(spec) {
+        Way::Rings => Capabilities { native: OperationSet::BASIC, counter: None, sets: None, ..beneath },
+        Way::Placed(_) => placed(beneath),
     }
+}
+
+/// Returns the capabilities of stores whose keys are placed: a set lies on one node, its union with another's on none; and so do the keys of a command.
+fn placed(beneath: Capabilities) -> Capabilities {
+    Capabilities { native: beneath.native.without(&OperationKind::OWN), sets: None, ..beneath }
 }
 
 fn check(spec: &Spec, option: &str, value: &str) -> Result<(), String> {
-    match (option, &spec.target) {
-        (SHARD, _) => kind(value).map(|_| ())?,
-        (LOOKUPS, _) => {
-            lookups(value)?;
-            if spec.options.get(SHARD).is_none_or(|shard| shard != RINGS) {
-                return Err("lookups= is of shard=rings; add that, or leave lookups= out".into());
-            }
-        }
-        (_, Target::Server(authority)) => {
-            return Err(format!(
-                "nodes={value} is for stores that kvtrial starts; the URL of yours says it: it has {} addresses",
-                authority.addresses.len()
-            ));
-        }
-        _ => nodes(value).map(|_| ())?,
+    if option == LOOKUPS.info.name && SHARD.read(spec) != Way::Rings {
+        return Err("lookups= is of shard=rings; add that, or leave lookups= out".into());
     }
+    let lookups = match kind(spec)? {
+        Kind::Rings { lookups } => lookups,
+        Kind::Placed(_) => 0,
+    };
     match &spec.target {
+        Target::Server(authority) if option == NODES.info.name => Err(format!(
+            "nodes={value} is for stores that kvtrial starts; the URL of yours says it: it has {} addresses",
+            authority.addresses.len()
+        )),
         Target::Server(authority) if authority.addresses.len() < 2 => {
             Err("shard= needs several servers; name them in the URL, separated by commas".into())
         }
-        Target::Server(authority) if authority.addresses.len() <= spec_lookups(spec) => Err(format!(
-            "shard=rings takes the last {} addresses for lookup nodes; name more, or say lookups=1",
-            spec_lookups(spec)
-        )),
-        Target::Private | Target::Path(_) if !spec.options.contains_key(NODES) => {
-            Err("shard= needs to know over how many; add nodes=4".into())
+        Target::Server(authority) if authority.addresses.len() <= lookups => {
+            Err(format!("shard=rings takes the last {lookups} addresses for lookup nodes; name more, or say lookups=1"))
         }
-        _ => Ok(()),
+        Target::Server(_) => Ok(()),
+        Target::Private | Target::Path(_) => match NODES.asked::<usize>(spec).map_err(problem)? {
+            Some(_) => Ok(()),
+            None => Err("shard= needs to know over how many; add nodes=4".into()),
+        },
     }
 }
 
-fn kind(value: &str) -> Result<Kind, String> {
-    if value == RINGS {
-        return Ok(Kind::Rings { lookups: 2 });
+/// Returns the kind that a spec asks for.
+fn kind(spec: &Spec) -> Result<Kind, String> {
+    Ok(match SHARD.read(spec) {
+        Way::Placed(algorithm) => Kind::Placed(algorithm),
+        Way::Rings => Kind::Rings { lookups: LOOKUPS.read(spec).map_err(problem)? },
+    })
+}
+
+/// Returns what is wrong, without the name of the store.
+fn problem(error: StoreError) -> String {
+    match error {
+        StoreError::Unsupported { problem, .. } => problem,
+        other => other.to_string(),
     }
-    let found = Algorithm::ALL.into_iter().find(|algorithm| algorithm.name() == value);
-    found.map(Kind::Placed).ok_or_else(|| format!("shard={value} is not possible; use {}", NAMES.join(", ")))
-}
-
-fn lookups(value: &str) -> Result<usize, String> {
-    let lookups = value.parse().ok().filter(|lookups| (1..=MOST_LOOKUPS).contains(lookups));
-    lookups.ok_or_else(|| format!("lookups={value} is not possible; use a number from 1 to {MOST_LOOKUPS}"))
-}
-
-/// Lookup nodes a spec asks for: none but with two rings.
-fn spec_lookups(spec: &Spec) -> usize {
-    let value = |name: &str| spec.options.get(name).map(String::as_str);
-    match value(SHARD).and_then(|name| kind(name).ok()) {
-        Some(Kind::Rings { lookups: usual }) => value(LOOKUPS).and_then(|value| lookups(value).ok()).unwrap_or(usual),
-        _ => 0,
-    }
-}
-
-fn nodes(value: &str) -> Result<usize, String> {
-    let nodes = value.parse().ok().filter(|nodes| (1..=MOST).contains(nodes));
-    nodes.ok_or_else(|| format!("nodes={value} is not possible; use a number from 1 to {MOST}"))
 }
 
 impl Sharding {
     /// Returns how a spec spreads a store; `None` where it does not, or the store has nodes of its own. The values were checked.
     pub fn of(info: &StoreInfo, spec: &Spec) -> Option<Sharding> {
         super::is_asked(info, &LAYER, spec).then_some(())?;
-        let value = |name: &str| spec.options.get(name).map(String::as_str);
-        let lookups = spec_lookups(spec);
-        let kind = match value(SHARD).and_then(|name| kind(name).ok()) {
-            Some(Kind::Rings { .. }) => Kind::Rings { lookups },
-            other => other.unwrap_or(Kind::Placed(Algorithm::Jump)),
-        };
-        let nodes = match &spec.target {
-            Target::Server(authority) => authority.addresses.len(),
-            _ => value(NODES).and_then(|value| nodes(value).ok()).unwrap_or(1) + lookups,
+        let kind = kind(spec).ok()?;
+        let nodes = match (&spec.target, kind) {
+            (Target::Server(authority), _) => authority.addresses.len(),
+            (_, Kind::Placed(_)) => NODES.asked(spec).ok()??,
+            (_, Kind::Rings { lookups }) => NODES.asked::<usize>(spec).ok()?? + lookups,
         };
         Some(Sharding { kind, nodes })
     }

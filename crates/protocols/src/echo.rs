@@ -5,8 +5,8 @@ use crate::redis::{self, Login, Resp};
 use std::sync::OnceLock;
 use store::wire::{self, Talk};
 use store::{
-    Availability, BUILT_IN, Capabilities, CommandLine, Deployment, Endpoint, Facts, Opener, Place, ServerPlan, Session,
-    SessionPlan, Store, StoreError, StoreInfo, Threading,
+    Availability, BUILT_IN, Capabilities, CommandLine, Deployment, Endpoint, Facts, Opener, OperationKind, Place,
+    ServerPlan, Session, SessionPlan, Store, StoreError, StoreInfo, Threading,
 };
 use study::{Class, Durability, Spec, Transport};
 
@@ -39,7 +39,7 @@ const COMMON: StoreInfo = StoreInfo {
     options: &[],
     install: BUILT_IN,
     licence: "MIT OR Apache-2.0",
-    declares: |_| redis::CAPABILITIES,
+    declares: |_| CAPABILITIES,
     probe,
     opener: Opener::Server { plan: |spec, place| plan(spec, place, Transport::Tcp), connect, usual_port: 6377 },
 };
@@ -85,13 +85,17 @@ fn connect(_: &Spec, nodes: &[Endpoint]) -> Result<Box<dyn Store>, StoreError> {
     Ok(Box::new(Echo { endpoint: endpoint.clone() }))
 }
 
+/// The capabilities of Redis, but for commands: nothing would answer them.
+const CAPABILITIES: Capabilities =
+    Capabilities { native: redis::CAPABILITIES.native.without(&OperationKind::OWN), ..redis::CAPABILITIES };
+
 struct Echo {
     endpoint: Endpoint,
 }
 
 impl Store for Echo {
     fn capabilities(&self) -> &Capabilities {
-        &redis::CAPABILITIES
+        &CAPABILITIES
     }
 
     fn session(&self, plan: SessionPlan) -> Result<Box<dyn Session>, StoreError> {

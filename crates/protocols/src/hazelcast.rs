@@ -14,8 +14,8 @@ use crate::memcached::{ItemCount, KeyText, Speaker};
 use ground::jvm::{self, HEAP, Jvm, JvmMemory, NODES};
 use std::time::Duration;
 use store::{
-    Bundle, Capabilities, Choice, Deployment, Endpoint, MadeOf, Node, Opener, OperationSet, OptionInfo, Place,
-    ServerPlan, Store, StoreError, StoreInfo,
+    Bundle, Capabilities, Choice, Deployment, Endpoint, Expiry, MadeOf, Node, Opener, OperationKind, OperationSet,
+    OptionInfo, Place, ServerPlan, Store, StoreError, StoreInfo,
 };
 use study::{Class, Durability, Spec, Target, Transport};
 
@@ -63,9 +63,13 @@ pub static STORES: &[StoreInfo] = &[StoreInfo {
     opener: Opener::Server { plan, connect, usual_port: 5701 },
 }];
 
+/// The exactness with which entries expire: the protocol has seconds, and each member looks at its clock when it is asked.
+const EXPIRY: Expiry = Expiry::in_seconds(1000, 1000, 30 * 86_400_000);
+
 const CAPABILITIES: Capabilities = Capabilities {
     databases: store::Databases::Absent,
-    native: OperationSet::BASIC,
+    native: OperationSet::BASIC.and(&[OperationKind::PutTtl]),
+    expiry: Some(EXPIRY),
     counter: None,
     max_value_bytes: MAX_VALUE_BYTES,
     ..Speaker::CAPABILITIES

@@ -18,9 +18,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 use store::tls::{CA, TLS};
 use store::{
-    Bundle, Capabilities, Choice, Counter, Deployment, Endpoint, Facts, Holding, MadeOf, Node, Opener, OperationKind,
-    OperationSet, OptionInfo, Overflow, Place, ServerPlan, Session, SessionPlan, Store, StoreError, StoreInfo,
-    Threading, wire,
+    Bundle, Capabilities, Choice, Counter, Deployment, Endpoint, Expiry, Facts, Holding, MadeOf, Node, Opener,
+    OperationKind, OperationSet, OptionInfo, Overflow, Place, ServerPlan, Session, SessionPlan, Store, StoreError,
+    StoreInfo, Threading, wire,
 };
 use study::{Class, Durability, Spec, Target, Transport};
 
@@ -77,7 +77,11 @@ const CAPABILITIES: Capabilities = Capabilities {
         OperationKind::GetFields,
         OperationKind::GetMany,
         OperationKind::PutMany,
+        OperationKind::PutTtl,
+        OperationKind::Touch,
+        OperationKind::TimeLeft,
     ]),
+    expiry: Some(Expiry::IN_MS),
     max_value_bytes: MAX_VALUE_BYTES,
     counter: Some(Counter { min: i64::MIN, max: i64::MAX, overflow: Overflow::Wraps }),
     ..Capabilities::BASIC

@@ -9,6 +9,6 @@ ground::adapters! {
     hazelcast, infinispan, ignite,
 }
 
-ground::bundles! { hazelcast, infinispan, ignite }
+ground::bundles! { one: [hazelcast, infinispan, ignite], several: [redis::versions::REDIS, redis::versions::VALKEY, nats::VERSIONS] }
 
 pub use echo::served_by as echo_served_by;

@@ -29,9 +29,9 @@ use std::time::Duration;
 use store::tls::{CA, TLS};
 use store::wire::{self, Talk, ascii};
 use store::{
-    Availability, CONNECTIONS, Capabilities, CommandLine, Connections, Counter, Deployment, Endpoint, Facts, Failure,
-    Happening, Holding, Number, Opener, OperationKind, OperationSet, OptionInfo, Overflow, Place, ServerPlan, Session,
-    SessionPlan, ShownAs, Store, StoreError, StoreInfo, Threading, Witness, Worded, programs,
+    Availability, CONNECTIONS, Capabilities, CommandLine, Connections, Counter, Deployment, Endpoint, Expiry, Facts,
+    Failure, Happening, Holding, Number, Opener, OperationKind, OperationSet, OptionInfo, Overflow, Place, ServerPlan,
+    Session, SessionPlan, ShownAs, Store, StoreError, StoreInfo, Threading, Witness, Worded, programs,
 };
 use study::{Class, Durability, Spec, Target, Transport};
 
@@ -113,6 +113,9 @@ const NATIVE: OperationSet = OperationSet::BASIC.and(&[
     OperationKind::CompareAndSet,
     OperationKind::GetMany,
     OperationKind::PutMany,
+    OperationKind::PutTtl,
+    OperationKind::Touch,
+    OperationKind::TimeLeft,
 ]);
 
 /// The server's own limit of an item: key, value and overhead.
@@ -125,6 +128,8 @@ const CAPABILITIES: Capabilities = Capabilities {
     max_key_bytes: meta::KEY_BYTES,
     max_value_bytes: value_bytes(ITEM_BYTES),
     counter: Some(Counter { min: 0, max: i64::MAX, overflow: Overflow::Refused }),
+    // The server's clock ticks once per second, and a time to live ends with a tick; beyond 30 days it would be taken for a date.
+    expiry: Some(Expiry::in_seconds(1000, 1000, 30 * 86_400_000)),
     ..Capabilities::BASIC
 };
 
@@ -137,9 +142,11 @@ const fn value_bytes(item_bytes: usize) -> usize {
 fn declares(spec: &Spec) -> Capabilities {
     let (base, overhead) =
         if is_text(spec) { (Speaker::CAPABILITIES, text::KEY_OVERHEAD_BYTES) } else { (CAPABILITIES, 0) };
-    let asked = ITEM.asked(spec).ok().flatten();
-    let bytes = asked.and_then(|bytes| usize::try_from(bytes).ok()).unwrap_or(ITEM_BYTES);
-    Capabilities { max_value_bytes: value_bytes(bytes).saturating_sub(overhead), ..base }
+    let bytes = ITEM.asked(spec).ok().flatten().and_then(|bytes| usize::try_from(bytes).ok()).unwrap_or(ITEM_BYTES);
+    let max_value_bytes = value_bytes(bytes).saturating_sub(overhead);
+    // The classic commands do not say how long a key has left.
+    let native = if is_text(spec) { NATIVE.without(&[OperationKind::TimeLeft]) } else { NATIVE };
+    Capabilities { max_value_bytes, native, expiry: CAPABILITIES.expiry, ..base }
 }
 
 /// Returns whether the spec asks for the classic text protocol.

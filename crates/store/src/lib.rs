@@ -5,7 +5,8 @@
 //!
 //! * [`immediate`]: synchronous stores ([`SyncStore`](immediate::SyncStore)); the reply is there at submit.
 //! * [`wire`]: a sans-I/O [`Codec`](wire::Codec) over one epoll transport, TCP and unix sockets, pipelined.
-//! * `asynchronous` (feature `async`): a tokio driver, one current-thread runtime per thread.
+//! * `asynchronous` (feature `async`): a tokio driver, one current-thread runtime per thread. A client that reads, replaces and deletes one
+//!   record at a time is four functions with results (`AsyncRecords`).
 //!
 //! A private server is planned, not started, here: a [`Deployment`] of [`Node`]s in a [`Place`], plain data; the crate `host` carries it out.
 //! A server of the user's is [`asked`] what it has before anything is made of it. What a store made
@@ -94,45 +95,29 @@
 //! # Ok::<(), StoreError>(())
 //! ```
 
-mod ability;
-pub mod asked;
+mod composition;
+mod contract;
+mod plan;
+mod transport;
+
+pub use composition::{asked, layered, routed, spread};
+pub use contract::size;
+use contract::{
+    ability, capability, error, info, operation, option, owned, reply, resent, session, sets, sql, sweep, tree,
+    whereabouts, whole,
+};
+pub use plan::programs;
+use plan::{bundle, deployment, place, server, versions};
 #[cfg(feature = "async")]
-pub mod asynchronous;
-pub mod believed;
-mod bundle;
-mod capability;
-mod client;
-mod connections;
-mod deployment;
-mod endpoint;
-mod error;
-pub mod immediate;
-mod info;
-pub mod layered;
-mod operation;
-mod option;
-mod owned;
-mod place;
-pub mod programs;
-mod reply;
-mod resent;
-pub mod routed;
-mod server;
-mod session;
-mod sets;
-pub mod size;
-pub mod spread;
-mod sweep;
-pub mod tls;
-mod whereabouts;
-mod whole;
-pub mod wire;
+pub use transport::asynchronous;
+pub use transport::{believed, immediate, tls, wire};
+use transport::{client, connections, endpoint};
 
 pub use ability::{
     Belongings, Checkpoint, Cluster, Compact, Happening, KeepSets, Maintenance, OwnTables, Reduce, Witness, needed,
 };
-pub use bundle::{Bundle, BundleFile, MadeOf};
-pub use capability::{Capabilities, Counter, Databases, Deletes, Keeps, LevelKnown, Overflow};
+pub use bundle::{Bundle, BundleFile, Home, MadeOf, PackedPart, Toolchain};
+pub use capability::{Capabilities, Counter, Databases, Deletes, Expiry, Keeps, LevelKnown, NOTHING_EXPIRES, Overflow};
 pub use client::BlockingClient;
 pub use connections::{CONNECTIONS, Connections, Wiring};
 pub use deployment::{CaughtUp, Deployment, Forming, FormingStep, Joining, Leaders, Members, Node, Ready, only};
@@ -140,7 +125,7 @@ pub use endpoint::Endpoint;
 pub use error::{StoreError, Trouble, advised};
 pub use info::{Availability, BUILT_IN, Connect, Driver, OpenEmbedded, Opener, PlanDeployment, StoreInfo};
 pub use limits::{groups, memory};
-pub use operation::{Expected, Operation, OperationKind, OperationSet};
+pub use operation::{Expected, LASTS, Operation, OperationKind, OperationSet, RouteKey};
 pub use option::{Choice, Number, OptionInfo, ShownAs, Tunable, Worded};
 pub use owned::{OwnedFailure, OwnedOperation, OwnedReply};
 pub use place::Place;
@@ -148,11 +133,14 @@ pub use reply::{Failure, Fate, Reply, RowBuffer, Rows};
 pub use resent::Resent;
 pub use server::{CommandLine, ServerPlan};
 pub use session::{
-    Abandoned, COUNT_PATIENCE, Executor, Facts, Heed, Holding, Session, SessionPlan, Sink, Slot, Store, Threading,
-    Until,
+    Abandoned, COUNT_PATIENCE, Executor, Facts, Heed, Holding, SWEEP_PATIENCE, Session, SessionPlan, Sink, Slot, Store,
+    Threading, Until,
 };
 pub use sets::{SET_RESULT_KEY, SetCombination, SetKeeper, SetPlan, SetPrecision, SetWay, set_key};
+pub use sql::{SqlResult, SqlValue};
 pub use study::{HeadOfLine, Role};
 pub use sweep::{Sweep, Swept};
+pub use tree::{AnswerTree, OwnedTree, Span, TreeNode, TreePart};
+pub use versions::{VERSION, Versions, nearest_versions, version_among};
 pub use whereabouts::{Keepers, Whereabouts};
 pub use whole::{FieldPath, Reduction, ReductionGroup, Support};

@@ -11,7 +11,7 @@ use std::hash::{DefaultHasher, Hasher};
 use std::rc::Rc;
 use std::sync::Arc;
 use store::asynchronous::{AsyncClient, BufferedReply, ReplyBuffer};
-use store::{Expected, Operation};
+use store::{Expected, LASTS, Operation};
 use tokio::sync::{Mutex, MutexGuard};
 
 /// The statements, prepared once.
@@ -22,16 +22,20 @@ enum Cql {
     Delete,
     Insert,
     Swap,
+    PutTtl,
+    TimeLeft,
 }
 
 /// Returns the texts of the statements for a table.
-fn texts(table: &str) -> [String; 5] {
+fn texts(table: &str) -> [String; 7] {
     [
         format!("SELECT v FROM {table} WHERE k = ?"),
         format!("INSERT INTO {table} (k, v) VALUES (?, ?)"),
         format!("DELETE FROM {table} WHERE k = ? IF EXISTS"),
         format!("INSERT INTO {table} (k, v) VALUES (?, ?) IF NOT EXISTS"),
         format!("UPDATE {table} SET v = ? WHERE k = ? IF v = ?"),
+        format!("INSERT INTO {table} (k, v) VALUES (?, ?) USING TTL ?"),
+        format!("SELECT TTL(v) FROM {table} WHERE k = ?"),
     ]
 }
 
@@ -87,6 +91,15 @@ impl Line {
         Ok(row.map_or(BufferedReply::Missing, |(value,)| found(value)))
     }
 
+    /// Returns the milliseconds that the value of a key has left.
+    async fn time_left(&self, key: &[u8]) -> Result<BufferedReply, Trouble> {
+        let rows = self.run(Cql::TimeLeft, (key,)).await?.into_rows_result().map_err(nonsense)?;
+        let row = rows.maybe_first_row::<(Option<i32>,)>().map_err(nonsense)?;
+        Ok(row.map_or(BufferedReply::Missing, |(seconds,)| {
+            BufferedReply::Number(seconds.map_or(LASTS, |seconds| i64::from(seconds) * 1000))
+        }))
+    }
+
     /// Carries out a transaction, and returns whether it was applied, which the first column says. The columns behind the first are the present
     /// values.
     async fn transact(&self, cql: Cql, key: &[u8], values: impl SerializeRow) -> Result<bool, Trouble> {
@@ -109,6 +122,14 @@ impl Line {
                 self.run(Cql::Put, (key, value)).await?;
                 BufferedReply::Done
             }
+            Operation::PutTtl { key, value, ttl_ms } => match i32::try_from(ttl_ms.div_ceil(1000)) {
+                Ok(seconds) => {
+                    self.run(Cql::PutTtl, (key, value, seconds)).await?;
+                    BufferedReply::Done
+                }
+                Err(_) => out.refused("a time to live beyond 20 years"),
+            },
+            Operation::TimeLeft { key } => self.time_left(key).await?,
             Operation::Delete { key } => {
                 done_or(self.transact(Cql::Delete, key, (key,)).await?, BufferedReply::Missing)
             }

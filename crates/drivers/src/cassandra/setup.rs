@@ -22,7 +22,7 @@ use std::time::Duration;
 use store::asynchronous::{Async, brief};
 use store::{
     Belongings, CONNECTIONS, Capabilities, Cluster, Connections, Endpoint, Facts, Holding, Keepers, OwnTables, Session,
-    SessionPlan, Store, StoreError, Threading, Whereabouts,
+    SessionPlan, Store, StoreError, Whereabouts,
 };
 use study::{Spec, Target};
 
@@ -281,9 +281,7 @@ impl Cassandra {
 }
 
 impl Store for Cassandra {
-    fn capabilities(&self) -> &Capabilities {
-        &self.capabilities
-    }
+    store::of_driver!(capabilities);
 
     fn session(&self, plan: SessionPlan) -> Result<Box<dyn Session>, StoreError> {
         let connections = NonZeroUsize::new(plan.over(self.connections).count() as usize).unwrap_or(NonZeroUsize::MIN);
@@ -299,10 +297,6 @@ impl Store for Cassandra {
             };
             Ok(SlotClient::new(line))
         })
-    }
-
-    fn threading(&self) -> Threading {
-        Threading::Shared
     }
 
     fn facts(&self) -> Result<Facts, StoreError> {

@@ -2,10 +2,11 @@
 
 use super::document::{Document, id_of, key_of, quoted, version, write};
 use crate::shared::http::{Answered, Http, HttpTrouble, Method, in_url};
+use crate::shared::last::Last;
 use crate::shared::pairs::last_of_each;
 use serde::Deserialize;
 use std::collections::HashMap;
-use store::asynchronous::{AsyncClient, BufferedReply, ReplyBuffer};
+use store::asynchronous::{AsyncRecords, BufferedReply, ReplyBuffer};
 use store::{Expected, Operation, Resent};
 
 /// The retry limit when another writer wins the race.
@@ -16,8 +17,8 @@ pub(super) struct Client {
     http: Http,
     /// The path of the database: `/kvtrial`.
     database: String,
-    /// The last revision seen, and its key.
-    last: Option<(Vec<u8>, String)>,
+    /// The last revision seen.
+    last: Last<String>,
     resent: Resent,
 }
 
@@ -49,55 +50,88 @@ struct AllDocs {
     rows: Vec<AllDocsRow>,
 }
 
-impl AsyncClient for Client {
-    async fn execute(&mut self, operation: &Operation<'_>, out: &mut ReplyBuffer) -> BufferedReply {
-        match self.carry_out(operation, out).await {
-            Ok(answer) => answer,
-            Err(trouble) => trouble.reply(out),
+impl AsyncRecords for Client {
+    type Value = Vec<u8>;
+    type Tag = u64;
+    type Trouble = HttpTrouble;
+
+    async fn get(&mut self, key: &[u8]) -> Result<Option<(Vec<u8>, u64)>, HttpTrouble> {
+        let id = id_of(key);
+        let path = format!("{}/{}", self.database, in_url(&id));
+        let answered = self.http.ask(Method::GET, &path, Vec::new()).await?;
+        match answered.status {
+            200 => {}
+            404 => return Ok(None),
+            _ => return Err(refused(&answered)),
         }
+        let mut document: Document = parse(&answered)?;
+        let rev = std::mem::take(&mut document.rev);
+        let value = document
+            .value()
+            .ok_or_else(|| HttpTrouble::Nonsense(format!("document {id} was not written by kvtrial")))?;
+        let version = version(&rev);
+        self.last.remember(key, rev);
+        Ok(Some((value, version)))
     }
 
-    fn believe(&mut self, largest_reply_bytes: u64) {
-        self.http.believe(largest_reply_bytes);
-    }
-}
-
-impl Client {
-    /// Makes a slot's client.
-    pub(super) fn new(http: Http, database: String, resent: Resent) -> Client {
-        Client { http, database, last: None, resent }
+    fn version(&mut self, _: &[u8], version: u64) -> Result<u64, HttpTrouble> {
+        Ok(version)
     }
 
-    async fn carry_out(
+    async fn put(&mut self, key: &[u8], value: &[u8]) -> Result<(), HttpTrouble> {
+        let mut rev = self.last.of(key).cloned();
+        for attempt in 0..CONFLICT_RETRIES {
+            if self.store(key, rev.as_deref(), value).await? {
+                return Ok(());
+            }
+            // The first conflict only tells that the revision is to be asked for; each further one is a race lost.
+            if attempt > 0 {
+                self.resent.add();
+            }
+            rev = self.current_revision(key).await?;
+        }
+        Err(always_a_conflict())
+    }
+
+    async fn delete(&mut self, key: &[u8]) -> Result<bool, HttpTrouble> {
+        let mut known = self.last.take(key);
+        for _ in 0..CONFLICT_RETRIES {
+            let rev = match known.take() {
+                Some(rev) => rev,
+                None => match self.current_revision(key).await? {
+                    Some(rev) => rev,
+                    None => return Ok(false),
+                },
+            };
+            let path = format!("{}/{}?rev={}", self.database, in_url(id_of(key)), in_url(&rev));
+            let answered = self.http.ask(Method::DELETE, &path, Vec::new()).await?;
+            match answered.status {
+                200 | 202 => return Ok(true),
+                404 => return Ok(false),
+                409 => {}
+                _ => return Err(refused(&answered)),
+            }
+        }
+        Err(always_a_conflict())
+    }
+
+    async fn swap(&mut self, key: &[u8], expected: Expected<'_>, value: &[u8]) -> Result<bool, HttpTrouble> {
+        let rev = match expected {
+            Expected::Absent => None,
+            Expected::Present { version: asked, .. } => match self.revision_of(key, asked).await? {
+                Some(rev) => Some(rev),
+                None => return Ok(false),
+            },
+        };
+        self.store(key, rev.as_deref(), value).await
+    }
+
+    async fn further(
         &mut self,
         operation: &Operation<'_>,
         out: &mut ReplyBuffer,
     ) -> Result<BufferedReply, HttpTrouble> {
         Ok(match *operation {
-            Operation::Get { key } => match self.document(key).await? {
-                Some((_, value)) => out.value(&value),
-                None => BufferedReply::Missing,
-            },
-            Operation::GetVersioned { key } => match self.document(key).await? {
-                Some((rev, value)) => out.versioned(&value, version(&rev)),
-                None => BufferedReply::Missing,
-            },
-            Operation::Put { key, value } => self.put(key, value).await?,
-            Operation::Delete { key } => self.delete(key).await?,
-            Operation::CompareAndSet { key, expected, value } => {
-                let rev = match expected {
-                    Expected::Absent => None,
-                    Expected::Present { version: asked, .. } => match self.revision_of(key, asked).await? {
-                        Some(rev) => Some(rev),
-                        None => return Ok(BufferedReply::Conflict),
-                    },
-                };
-                if self.store(key, rev.as_deref(), value).await? {
-                    BufferedReply::Done
-                } else {
-                    BufferedReply::Conflict
-                }
-            }
             Operation::GetMany { keys } => {
                 let ids: Vec<String> = keys.iter().map(|key| id_of(key)).collect();
                 for row in self.all_docs(&ids, "?include_docs=true").await? {
@@ -110,46 +144,25 @@ impl Client {
                 BufferedReply::Rows
             }
             Operation::PutMany { pairs } => self.put_many(pairs).await?,
-            _ => return Err(HttpTrouble::Refused("not native to this store".into())),
+            _ => out.not_native(),
         })
     }
 
-    /// Returns revision and value.
-    async fn document(&mut self, key: &[u8]) -> Result<Option<(String, Vec<u8>)>, HttpTrouble> {
-        let id = id_of(key);
-        let path = format!("{}/{}", self.database, in_url(&id));
-        let answered = self.http.ask(Method::GET, &path, Vec::new()).await?;
-        match answered.status {
-            200 => {}
-            404 => return Ok(None),
-            _ => return Err(refused(&answered)),
-        }
-        let document: Document = parse(&answered)?;
-        let rev = document.rev.clone();
-        let value = document
-            .value()
-            .ok_or_else(|| HttpTrouble::Nonsense(format!("document {id} was not written by kvtrial")))?;
-        self.remember(key, &rev);
-        Ok(Some((rev, value)))
+    fn believe(&mut self, largest_reply_bytes: u64) {
+        self.http.believe(largest_reply_bytes);
     }
+}
 
-    fn remember(&mut self, key: &[u8], rev: &str) {
-        let (known, last) = self.last.get_or_insert_with(Default::default);
-        known.clear();
-        known.extend_from_slice(key);
-        last.clear();
-        last.push_str(rev);
-    }
-
-    /// Returns the last revision seen, when it belongs to this key.
-    fn remembered(&self, key: &[u8]) -> Option<String> {
-        self.last.as_ref().filter(|(known, _)| known == key).map(|(_, rev)| rev.clone())
+impl Client {
+    /// Makes a slot's client.
+    pub(super) fn new(http: Http, database: String, resent: Resent) -> Client {
+        Client { http, database, last: Last::default(), resent }
     }
 
     /// Returns the revision that has this version number, if it is still the current one.
     async fn revision_of(&mut self, key: &[u8], asked: u64) -> Result<Option<String>, HttpTrouble> {
-        let rev = match self.remembered(key) {
-            Some(rev) => Some(rev),
+        let rev = match self.last.of(key) {
+            Some(rev) => Some(rev.clone()),
             None => self.current_revision(key).await?,
         };
         Ok(rev.filter(|rev| version(rev) == asked))
@@ -176,50 +189,12 @@ impl Client {
             201 | 202 => {
                 let changed: Changed = parse(&answered)?;
                 let rev = changed.rev.ok_or_else(|| HttpTrouble::Nonsense("stored, but as no revision".into()))?;
-                self.remember(key, &rev);
+                self.last.remember(key, rev);
                 Ok(true)
             }
             409 => Ok(false),
             _ => Err(refused(&answered)),
         }
-    }
-
-    async fn put(&mut self, key: &[u8], value: &[u8]) -> Result<BufferedReply, HttpTrouble> {
-        let mut rev = self.remembered(key);
-        for attempt in 0..CONFLICT_RETRIES {
-            if self.store(key, rev.as_deref(), value).await? {
-                return Ok(BufferedReply::Done);
-            }
-            // The first conflict only tells that the revision is to be asked for; each further one is a race lost.
-            if attempt > 0 {
-                self.resent.add();
-            }
-            rev = self.current_revision(key).await?;
-        }
-        Err(HttpTrouble::Refused(format!("a conflict {CONFLICT_RETRIES} times in a row")))
-    }
-
-    async fn delete(&mut self, key: &[u8]) -> Result<BufferedReply, HttpTrouble> {
-        let mut known = self.remembered(key);
-        self.last = None;
-        for _ in 0..CONFLICT_RETRIES {
-            let rev = match known.take() {
-                Some(rev) => rev,
-                None => match self.current_revision(key).await? {
-                    Some(rev) => rev,
-                    None => return Ok(BufferedReply::Missing),
-                },
-            };
-            let path = format!("{}/{}?rev={}", self.database, in_url(id_of(key)), in_url(&rev));
-            let answered = self.http.ask(Method::DELETE, &path, Vec::new()).await?;
-            match answered.status {
-                200 | 202 => return Ok(BufferedReply::Done),
-                404 => return Ok(BufferedReply::Missing),
-                409 => {}
-                _ => return Err(refused(&answered)),
-            }
-        }
-        Err(HttpTrouble::Refused(format!("a conflict {CONFLICT_RETRIES} times in a row")))
     }
 
     async fn all_docs(&mut self, ids: &[String], query: &str) -> Result<Vec<AllDocsRow>, HttpTrouble> {
@@ -233,7 +208,7 @@ impl Client {
 
     /// Puts new documents in one request, `_bulk_docs`; those that exist come back as conflicts and are sent again with their revisions.
     async fn put_many(&mut self, pairs: &[(&[u8], &[u8])]) -> Result<BufferedReply, HttpTrouble> {
-        self.last = None;
+        self.last.forget();
         let mut left: Vec<(String, &[u8])> =
             last_of_each(pairs).into_iter().map(|(key, value)| (id_of(key), *value)).collect();
         let mut revs: HashMap<String, String> = HashMap::new();
@@ -281,8 +256,13 @@ impl Client {
                 }
             }
         }
-        Err(HttpTrouble::Refused(format!("a conflict {CONFLICT_RETRIES} times in a row")))
+        Err(always_a_conflict())
     }
+}
+
+#[cold]
+fn always_a_conflict() -> HttpTrouble {
+    HttpTrouble::Refused(format!("a conflict {CONFLICT_RETRIES} times in a row"))
 }
 
 fn parse<'a, T: Deserialize<'a>>(answered: &'a Answered) -> Result<T, HttpTrouble> {

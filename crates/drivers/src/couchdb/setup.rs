@@ -11,7 +11,7 @@ use std::time::Duration;
 use store::asynchronous::{Async, brief};
 use store::{
     Belongings, Capabilities, Compact, Endpoint, Facts, Holding, Maintenance, Reduce, Reduction, ReductionGroup,
-    Resent, Session, SessionPlan, Store, StoreError, Sweep, Swept, Threading,
+    Resent, Session, SessionPlan, Store, StoreError, Sweep, Swept,
 };
 use study::{Durability, Spec, Target};
 
@@ -112,20 +112,10 @@ pub(super) async fn ask(
 }
 
 impl Store for CouchDb {
-    fn capabilities(&self) -> &Capabilities {
-        &self.capabilities
-    }
+    store::of_driver!(capabilities, resent);
 
     fn session(&self, plan: SessionPlan) -> Result<Box<dyn Session>, StoreError> {
         Async::session(plan, async |_| Ok(Client::new(self.open().await?, self.database.clone(), self.resent.clone())))
-    }
-
-    fn threading(&self) -> Threading {
-        Threading::Shared
-    }
-
-    fn resent(&self) -> u64 {
-        self.resent.count()
     }
 
     /// Returns the database, which is kept afterwards: it may be older than the run.

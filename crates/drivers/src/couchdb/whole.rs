@@ -6,14 +6,11 @@ use crate::shared::http::{Http, Method, in_url};
 use serde::Deserialize;
 use std::time::Duration;
 use store::asynchronous::brief;
-use store::{COUNT_PATIENCE, FieldPath, Holding, Reduction, ReductionGroup, StoreError, Sweep, Swept};
+use store::{COUNT_PATIENCE, FieldPath, Holding, Reduction, ReductionGroup, SWEEP_PATIENCE, StoreError, Sweep, Swept};
 use study::Target;
 
 /// The pause between two questions whether compaction still runs, or between two requests for an index that is being built.
 const PAUSE: Duration = Duration::from_millis(100);
-
-/// The time a request about many keys may take.
-const SWEEP_PATIENCE: Duration = Duration::from_secs(60);
 
 /// The largest number that JavaScript counts to without rounding.
 const EXACT: f64 = 9_007_199_254_740_992.0;

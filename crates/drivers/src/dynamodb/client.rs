@@ -8,7 +8,7 @@ use header::{HeaderName, HeaderValue};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use std::collections::{HashMap, HashSet};
-use store::asynchronous::{AsyncClient, BufferedReply, ReplyBuffer};
+use store::asynchronous::{AsyncRecords, BufferedReply, IntoReply, ReplyBuffer};
 use store::{Expected, Operation, Sweep, Swept};
 
 /// The server's limit of writes in a request.
@@ -114,76 +114,68 @@ struct Said {
     message: Option<String>,
 }
 
-impl AsyncClient for Client {
-    async fn execute(&mut self, operation: &Operation<'_>, out: &mut ReplyBuffer) -> BufferedReply {
-        match self.carry_out(operation, out).await {
-            Ok(answer) => answer,
-            Err(trouble) => trouble.plain().reply(out),
-        }
-    }
-
-    fn believe(&mut self, largest_reply_bytes: u64) {
-        self.signed.believe(largest_reply_bytes);
+impl IntoReply for Trouble {
+    fn reply(self, out: &mut ReplyBuffer) -> BufferedReply {
+        self.plain().reply(out)
     }
 }
 
-impl Client {
-    /// Makes a slot's client.
-    pub(super) fn new(signed: Signed, table: String) -> Client {
-        Client { signed, table }
+impl AsyncRecords for Client {
+    type Value = Vec<u8>;
+    /// Values are compared.
+    type Tag = ();
+    type Trouble = Trouble;
+
+    async fn get(&mut self, key: &[u8]) -> Result<Option<(Vec<u8>, ())>, Trouble> {
+        let body = self.item(key).await?;
+        got(&body)?.map(|item| Ok((item.value().map_err(Trouble::nonsense)?, ()))).transpose()
     }
 
-    async fn carry_out(&mut self, operation: &Operation<'_>, out: &mut ReplyBuffer) -> Result<BufferedReply, Trouble> {
+    fn version(&mut self, _: &[u8], (): ()) -> Result<u64, Trouble> {
+        Ok(0)
+    }
+
+    async fn put(&mut self, key: &[u8], value: &[u8]) -> Result<(), Trouble> {
+        self.put_if(key, value, "").await
+    }
+
+    async fn delete(&mut self, key: &[u8]) -> Result<bool, Trouble> {
+        let condition = r#","ConditionExpression":"attribute_exists(k)""#;
+        let body = format!(r#"{{"TableName":"{}","Key":{}{condition}}}"#, self.table, key_of(key));
+        held(self.ask("DeleteItem", body).await)
+    }
+
+    async fn swap(&mut self, key: &[u8], expected: Expected<'_>, value: &[u8]) -> Result<bool, Trouble> {
+        let condition = match expected {
+            Expected::Absent => r#","ConditionExpression":"attribute_not_exists(k)""#.to_owned(),
+            // An empty value is left out.
+            Expected::Present { value: b"", .. } => {
+                r#","ConditionExpression":"attribute_exists(k) AND attribute_not_exists(v)""#.to_owned()
+            }
+            Expected::Present { value, .. } => {
+                format!(r#","ConditionExpression":"v = :v","ExpressionAttributeValues":{}"#, operand(value))
+            }
+        };
+        held(self.put_if(key, value, &condition).await)
+    }
+
+    async fn further(&mut self, operation: &Operation<'_>, out: &mut ReplyBuffer) -> Result<BufferedReply, Trouble> {
         Ok(match *operation {
-            Operation::Get { key } => match got(&self.get(key).await?)? {
-                Some(item) => out.value(&item.value().map_err(Trouble::nonsense)?),
-                None => BufferedReply::Missing,
-            },
-            Operation::GetVersioned { key } => match got(&self.get(key).await?)? {
-                Some(item) => out.versioned(&item.value().map_err(Trouble::nonsense)?, 0),
-                None => BufferedReply::Missing,
-            },
             Operation::GetCounter { key } => {
-                let body = self.get(key).await?;
+                let body = self.item(key).await?;
                 match got(&body)?.map(|item| item.count("n")).transpose().map_err(Trouble::nonsense)?.flatten() {
                     Some(count) => BufferedReply::Number(count),
                     None => BufferedReply::Missing,
                 }
             }
             Operation::GetFields { key } => {
-                if let Some(item) = got(&self.get(key).await?)? {
+                if let Some(item) = got(&self.item(key).await?)? {
                     for pair in item.fields() {
                         let (field, count) = pair.map_err(Trouble::nonsense)?;
                         out.rows.push(&field, count.as_bytes());
                     }
                 }
                 BufferedReply::Rows
-            }
-            Operation::Put { key, value } => self.put(key, value, "").await?,
-            Operation::Delete { key } => {
-                let condition = r#","ConditionExpression":"attribute_exists(k)""#;
-                let body = format!(r#"{{"TableName":"{}","Key":{}{condition}}}"#, self.table, key_of(key));
-                match self.ask("DeleteItem", body).await {
-                    Ok(_) => BufferedReply::Done,
-                    Err(Trouble::Condition) => BufferedReply::Missing,
-                    Err(trouble) => return Err(trouble),
-                }
-            }
-            Operation::CompareAndSet { key, expected, value } => {
-                let condition = match expected {
-                    Expected::Absent => r#","ConditionExpression":"attribute_not_exists(k)""#.to_owned(),
-                    // An empty value is left out.
-                    Expected::Present { value: b"", .. } => {
-                        r#","ConditionExpression":"attribute_exists(k) AND attribute_not_exists(v)""#.to_owned()
-                    }
-                    Expected::Present { value, .. } => {
-                        format!(r#","ConditionExpression":"v = :v","ExpressionAttributeValues":{}"#, operand(value))
-                    }
-                };
-                match self.put(key, value, &condition).await {
-                    Err(Trouble::Condition) => BufferedReply::Conflict,
-                    answer => answer?,
-                }
             }
             Operation::Increment { key, by } => self.count(key, "n", by).await?,
             Operation::IncrementField { key, field: name, by } => self.count(key, &field(name), by).await?,
@@ -204,20 +196,30 @@ impl Client {
                 self.write_many(items.iter().map(|item| format!(r#"{{"PutRequest":{{"Item":{item}}}}}"#))).await?;
                 BufferedReply::Done
             }
-            _ => return Err(Trouble::refused("not native to this store")),
+            _ => out.not_native(),
         })
     }
 
-    async fn get(&mut self, key: &[u8]) -> Result<Bytes, Trouble> {
+    fn believe(&mut self, largest_reply_bytes: u64) {
+        self.signed.believe(largest_reply_bytes);
+    }
+}
+
+impl Client {
+    /// Makes a slot's client.
+    pub(super) fn new(signed: Signed, table: String) -> Client {
+        Client { signed, table }
+    }
+
+    async fn item(&mut self, key: &[u8]) -> Result<Bytes, Trouble> {
         let body = format!(r#"{{"TableName":"{}","Key":{},"ConsistentRead":true}}"#, self.table, key_of(key));
         self.ask("GetItem", body).await
     }
 
-    async fn put(&mut self, key: &[u8], value: &[u8], condition: &str) -> Result<BufferedReply, Trouble> {
+    async fn put_if(&mut self, key: &[u8], value: &[u8], condition: &str) -> Result<(), Trouble> {
         let item = item(key, value).map_err(Trouble::refused)?;
         let body = format!(r#"{{"TableName":"{}","Item":{item}{condition}}}"#, self.table);
-        self.ask("PutItem", body).await?;
-        Ok(BufferedReply::Done)
+        self.ask("PutItem", body).await.map(drop)
     }
 
     /// Adds to the number of this name. Numbers of DynamoDB have 38 digits: the condition keeps them to what a reply can hold.
@@ -334,6 +336,15 @@ impl Client {
             "ResourceNotFoundException" => Trouble::NoTable(words),
             _ => HttpTrouble::said(answered.status, &words).into(),
         })
+    }
+}
+
+/// Returns whether the condition of a write held.
+fn held<T>(answered: Result<T, Trouble>) -> Result<bool, Trouble> {
+    match answered {
+        Ok(_) => Ok(true),
+        Err(Trouble::Condition) => Ok(false),
+        Err(trouble) => Err(trouble),
     }
 }
 

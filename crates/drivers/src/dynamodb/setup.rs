@@ -10,8 +10,8 @@ use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 use store::asynchronous::{Async, brief};
 use store::{
-    Belongings, COUNT_PATIENCE, Capabilities, Endpoint, Facts, Holding, Session, SessionPlan, Store, StoreError, Sweep,
-    Swept, Threading,
+    Belongings, COUNT_PATIENCE, Capabilities, Endpoint, Facts, Holding, SWEEP_PATIENCE, Session, SessionPlan, Store,
+    StoreError, Sweep, Swept,
 };
 use study::{Durability, Spec, Target};
 
@@ -23,9 +23,6 @@ const TABLE_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// The pause between two looks whether the table is made.
 const PAUSE: Duration = Duration::from_millis(50);
-
-/// The time that requests about a thousand keys may take.
-const SWEEP_PATIENCE: Duration = Duration::from_secs(60);
 
 /// The version of the protocol: a date is all that the protocol states about itself.
 const PROTOCOL: &str = "2012-08-10";
@@ -194,16 +191,10 @@ impl DynamoDb {
 }
 
 impl Store for DynamoDb {
-    fn capabilities(&self) -> &Capabilities {
-        &self.capabilities
-    }
+    store::of_driver!(capabilities);
 
     fn session(&self, plan: SessionPlan) -> Result<Box<dyn Session>, StoreError> {
         Async::session(plan, async |_| self.client().await)
-    }
-
-    fn threading(&self) -> Threading {
-        Threading::Shared
     }
 
     /// Returns the table, which is kept afterwards: it may be older than the run.

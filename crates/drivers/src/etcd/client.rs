@@ -1,12 +1,14 @@
 //! One slot: operations as requests to the gateway.
 
+mod lease;
+
 use crate::shared::http::{Http, HttpTrouble, Method};
-use crate::shared::pairs::last_of_each;
+use crate::shared::pairs::{last_of_each, parts};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
-use store::asynchronous::{AsyncClient, BufferedReply, ReplyBuffer};
+use store::asynchronous::{AsyncRecords, BufferedReply, ReplyBuffer};
 use store::{Expected, Operation, Sweep, Swept};
 
 /// The server's limit of operations in a transaction.
@@ -27,6 +29,9 @@ struct Pair {
     #[serde(default)]
     value: String,
     mod_revision: String,
+    /// Nought: it has none.
+    #[serde(default)]
+    lease: String,
 }
 
 #[derive(Deserialize)]
@@ -39,6 +44,12 @@ struct Found {
 struct Deleted {
     #[serde(default)]
     deleted: String,
+}
+
+impl Deleted {
+    fn any(&self) -> bool {
+        !matches!(self.deleted.as_str(), "" | "0")
+    }
 }
 
 #[derive(Deserialize)]
@@ -67,12 +78,91 @@ struct Said {
     message: Option<String>,
 }
 
-impl AsyncClient for Client {
-    async fn execute(&mut self, operation: &Operation<'_>, out: &mut ReplyBuffer) -> BufferedReply {
-        match self.carry_out(operation, out).await {
-            Ok(answer) => answer,
-            Err(trouble) => trouble.reply(out),
-        }
+impl AsyncRecords for Client {
+    type Value = Vec<u8>;
+    /// The revision, as the gateway writes it.
+    type Tag = String;
+    type Trouble = HttpTrouble;
+
+    async fn get(&mut self, key: &[u8]) -> Result<Option<(Vec<u8>, String)>, HttpTrouble> {
+        let found = self.range(&range(key)).await?.pop();
+        found.map(|pair| Ok((bytes(&pair.value)?, pair.mod_revision))).transpose()
+    }
+
+    fn version(&mut self, _: &[u8], revision: String) -> Result<u64, HttpTrouble> {
+        revision.parse().map_err(nonsense)
+    }
+
+    async fn put(&mut self, key: &[u8], value: &[u8]) -> Result<(), HttpTrouble> {
+        self.ask::<Stored>("/v3/kv/put", put(key, value)).await.map(drop)
+    }
+
+    async fn delete(&mut self, key: &[u8]) -> Result<bool, HttpTrouble> {
+        self.ask::<Deleted>("/v3/kv/deleterange", range(key)).await.map(|deleted| deleted.any())
+    }
+
+    async fn swap(&mut self, key: &[u8], expected: Expected<'_>, value: &[u8]) -> Result<bool, HttpTrouble> {
+        let version = match expected {
+            Expected::Absent => 0,
+            // No revision of a key that is there.
+            Expected::Present { version: 0, .. } => return Ok(false),
+            Expected::Present { version, .. } => version,
+        };
+        let body = format!(
+            r#"{{"compare":[{{"key":"{}","target":"MOD","result":"EQUAL","mod_revision":"{version}"}}],"success":[{{"request_put":{}}}]}}"#,
+            BASE64.encode(key),
+            put(key, value),
+        );
+        self.ask::<Transaction>("/v3/kv/txn", body).await.map(|transaction| transaction.succeeded)
+    }
+
+    async fn further(
+        &mut self,
+        operation: &Operation<'_>,
+        out: &mut ReplyBuffer,
+    ) -> Result<BufferedReply, HttpTrouble> {
+        Ok(match *operation {
+            Operation::GetMany { keys } => {
+                for keys in keys.chunks(TRANSACTION_OPERATIONS) {
+                    let each = keys.iter().map(|key| format!(r#"{{"request_range":{}}}"#, range(key)));
+                    for response in self.transaction(each).await?.responses {
+                        let found = response.response_range.ok_or_else(|| nonsense("no range where one was asked"))?;
+                        push(found.kvs, out)?;
+                    }
+                }
+                BufferedReply::Rows
+            }
+            Operation::PutMany { pairs } => {
+                // A transaction may put a key once only.
+                let left = last_of_each(pairs);
+                for (done, pairs) in parts(&left, TRANSACTION_OPERATIONS, TRANSACTION_BYTES).enumerate() {
+                    let each = pairs.iter().map(|(key, value)| format!(r#"{{"request_put":{}}}"#, put(key, value)));
+                    self.transaction(each).await.map_err(|trouble| trouble.after(done))?;
+                }
+                BufferedReply::Done
+            }
+            Operation::PutTtl { key, value, ttl_ms } => {
+                self.put_ttl(key, value, ttl_ms).await.map(|()| BufferedReply::Done)?
+            }
+            Operation::Touch { key, ttl_ms } => match self.touch(key, ttl_ms).await? {
+                true => BufferedReply::Done,
+                false => BufferedReply::Missing,
+            },
+            Operation::TimeLeft { key } => match self.time_left(key).await? {
+                Some(left_ms) => BufferedReply::Number(left_ms),
+                None => BufferedReply::Missing,
+            },
+            // No limit to the server.
+            Operation::Scan { limit: 0, .. } => BufferedReply::Rows,
+            Operation::Scan { start, limit } => {
+                // A key of one zero byte is the first there can be; as an end it means that there is none.
+                let start = BASE64.encode(if start.is_empty() { b"\0" } else { start });
+                let found = self.range(&format!(r#"{{"key":"{start}","range_end":"AA==","limit":"{limit}"}}"#)).await?;
+                push(found, out)?;
+                BufferedReply::Rows
+            }
+            _ => out.not_native(),
+        })
     }
 
     fn give_up(&mut self) {
@@ -90,85 +180,6 @@ impl Client {
         Client { http }
     }
 
-    async fn carry_out(
-        &mut self,
-        operation: &Operation<'_>,
-        out: &mut ReplyBuffer,
-    ) -> Result<BufferedReply, HttpTrouble> {
-        Ok(match *operation {
-            Operation::Get { key } => match self.range(&range(key)).await?.pop() {
-                Some(pair) => out.value(&bytes(&pair.value)?),
-                None => BufferedReply::Missing,
-            },
-            Operation::GetVersioned { key } => match self.range(&range(key)).await?.pop() {
-                Some(pair) => out.versioned(&bytes(&pair.value)?, revision(&pair)?),
-                None => BufferedReply::Missing,
-            },
-            Operation::Put { key, value } => {
-                self.ask::<Stored>("/v3/kv/put", put(key, value)).await?;
-                BufferedReply::Done
-            }
-            Operation::Delete { key } => {
-                match self.ask::<Deleted>("/v3/kv/deleterange", range(key)).await?.deleted.as_str() {
-                    "" | "0" => BufferedReply::Missing,
-                    _ => BufferedReply::Done,
-                }
-            }
-            Operation::CompareAndSet { key, expected, value } => {
-                let version = match expected {
-                    Expected::Absent => 0,
-                    // No revision of a key that is there.
-                    Expected::Present { version: 0, .. } => return Ok(BufferedReply::Conflict),
-                    Expected::Present { version, .. } => version,
-                };
-                let body = format!(
-                    r#"{{"compare":[{{"key":"{}","target":"MOD","result":"EQUAL","mod_revision":"{version}"}}],"success":[{{"request_put":{}}}]}}"#,
-                    BASE64.encode(key),
-                    put(key, value),
-                );
-                match self.ask::<Transaction>("/v3/kv/txn", body).await?.succeeded {
-                    true => BufferedReply::Done,
-                    false => BufferedReply::Conflict,
-                }
-            }
-            Operation::GetMany { keys } => {
-                for keys in keys.chunks(TRANSACTION_OPERATIONS) {
-                    let each = keys.iter().map(|key| format!(r#"{{"request_range":{}}}"#, range(key)));
-                    for response in self.transaction(each).await?.responses {
-                        let found = response.response_range.ok_or_else(|| nonsense("no range where one was asked"))?;
-                        push(found.kvs, out)?;
-                    }
-                }
-                BufferedReply::Rows
-            }
-            Operation::PutMany { pairs } => {
-                // A transaction may put a key once only.
-                let left = last_of_each(pairs);
-                let mut rest = &left[..];
-                let mut part_done = false;
-                while !rest.is_empty() {
-                    let (pairs, after) = rest.split_at(fitting(rest));
-                    rest = after;
-                    let each = pairs.iter().map(|(key, value)| format!(r#"{{"request_put":{}}}"#, put(key, value)));
-                    let done_before = std::mem::replace(&mut part_done, true);
-                    let answered = self.transaction(each).await;
-                    answered.map_err(|trouble| if done_before { trouble.in_part() } else { trouble })?;
-                }
-                BufferedReply::Done
-            }
-            // No limit to the server.
-            Operation::Scan { limit: 0, .. } => BufferedReply::Rows,
-            Operation::Scan { start, limit } => {
-                // A key of one zero byte is the first there can be; as an end it means that there is none.
-                let start = BASE64.encode(if start.is_empty() { b"\0" } else { start });
-                let found = self.range(&format!(r#"{{"key":"{start}","range_end":"AA==","limit":"{limit}"}}"#)).await?;
-                push(found, out)?;
-                BufferedReply::Rows
-            }
-            _ => return Err(HttpTrouble::Refused("not native to this store".into())),
-        })
-    }
-
     /// Looks for keys, or deletes them, as many keys per request as a transaction takes.
     pub(super) async fn sweep(&mut self, sweep: Sweep, keys: &[&[u8]]) -> Result<Swept, String> {
         let mut swept = Swept::default();
@@ -183,8 +194,7 @@ impl Client {
             }
             for (place, response) in answered.responses.iter().enumerate() {
                 let found = response.response_range.as_ref().is_some_and(|found| !found.kvs.is_empty());
-                let deleted = response.response_delete_range.as_ref();
-                if found || deleted.is_some_and(|deleted| !matches!(deleted.deleted.as_str(), "" | "0")) {
+                if found || response.response_delete_range.as_ref().is_some_and(Deleted::any) {
                     swept.count(number * TRANSACTION_OPERATIONS + place);
                 }
             }
@@ -213,16 +223,6 @@ impl Client {
     }
 }
 
-/// Returns how many of these pairs go into one transaction; one at least.
-fn fitting(pairs: &[&(&[u8], &[u8])]) -> usize {
-    let mut bytes = 0;
-    let fit = pairs.iter().take(TRANSACTION_OPERATIONS).take_while(|(key, value)| {
-        bytes += key.len() + value.len();
-        bytes <= TRANSACTION_BYTES
-    });
-    fit.count().max(1)
-}
-
 fn nonsense(problem: impl ToString) -> HttpTrouble {
     HttpTrouble::Nonsense(problem.to_string())
 }
@@ -237,10 +237,6 @@ fn put(key: &[u8], value: &[u8]) -> String {
 
 fn bytes(coded: &str) -> Result<Vec<u8>, HttpTrouble> {
     BASE64.decode(coded).map_err(nonsense)
-}
-
-fn revision(pair: &Pair) -> Result<u64, HttpTrouble> {
-    pair.mod_revision.parse().map_err(nonsense)
 }
 
 fn push(pairs: Vec<Pair>, out: &mut ReplyBuffer) -> Result<(), HttpTrouble> {

@@ -11,16 +11,13 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 use store::asynchronous::{Async, brief};
 use store::{
-    COUNT_PATIENCE, Capabilities, Compact, Endpoint, Facts, Holding, LevelKnown, Maintenance, Session, SessionPlan,
-    Store, StoreError, Sweep, Swept, Threading, Whereabouts,
+    COUNT_PATIENCE, Capabilities, Compact, Endpoint, Facts, Holding, LevelKnown, Maintenance, SWEEP_PATIENCE, Session,
+    SessionPlan, Store, StoreError, Sweep, Swept, Whereabouts,
 };
 use study::{Spec, Target};
 
 /// The time a server may take to let us in: a server that is starting is asked again.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(2);
-
-/// The time that requests about a thousand keys may take.
-const SWEEP_PATIENCE: Duration = Duration::from_secs(60);
 
 struct Etcd {
     /// The members that were named, or started.
@@ -199,9 +196,7 @@ impl Etcd {
 }
 
 impl Store for Etcd {
-    fn capabilities(&self) -> &Capabilities {
-        &self.capabilities
-    }
+    store::of_driver!(capabilities);
 
     fn session(&self, plan: SessionPlan) -> Result<Box<dyn Session>, StoreError> {
         let first = self.next.fetch_add(plan.clients as usize, Ordering::Relaxed);
@@ -209,10 +204,6 @@ impl Store for Etcd {
             let member = first + (slot / plan.pipeline.max(1)) as usize;
             Ok(Client::new(open(&self.endpoints, member, self.tickets.clone()).await?))
         })
-    }
-
-    fn threading(&self) -> Threading {
-        Threading::Shared
     }
 
     fn sweep(&self, sweep: Sweep, keys: &[&[u8]]) -> Result<Option<Swept>, StoreError> {

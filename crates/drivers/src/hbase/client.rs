@@ -2,13 +2,13 @@
 
 use super::cell;
 use crate::shared::http::{Answered, Bytes, Http, HttpTrouble, Method};
-use crate::shared::pairs::last_of_each;
+use crate::shared::pairs::{last_of_each, parts};
 use base64::Engine;
 use base64::engine::general_purpose::{STANDARD as BASE64, URL_SAFE_NO_PAD as BASE64_IN_URLS};
 use serde::Deserialize;
 use std::borrow::Cow;
 use std::fmt::Write;
-use store::asynchronous::{AsyncClient, BufferedReply, ReplyBuffer};
+use store::asynchronous::{AsyncRecords, BufferedReply, ReplyBuffer};
 use store::{Expected, Operation, Sweep, Swept};
 
 /// The one family of the table.
@@ -62,12 +62,76 @@ struct RowCell<'a> {
     value: &'a str,
 }
 
-impl AsyncClient for Client {
-    async fn execute(&mut self, operation: &Operation<'_>, out: &mut ReplyBuffer) -> BufferedReply {
-        match self.carry_out(operation, out).await {
-            Ok(answer) => answer,
-            Err(trouble) => trouble.reply(out),
+impl AsyncRecords for Client {
+    type Value = Bytes;
+    /// The form of the value's cell.
+    type Tag = u64;
+    type Trouble = HttpTrouble;
+
+    async fn get(&mut self, key: &[u8]) -> Result<Option<(Bytes, u64)>, HttpTrouble> {
+        Ok(self.cell(key).await?.map(|cell| {
+            let (form, value) = cell::read(&cell);
+            (cell.slice_ref(value), form)
+        }))
+    }
+
+    fn version(&mut self, _: &[u8], form: u64) -> Result<u64, HttpTrouble> {
+        Ok(form)
+    }
+
+    async fn put(&mut self, key: &[u8], value: &[u8]) -> Result<(), HttpTrouble> {
+        let path = self.row(key, "");
+        done(&self.http.ask_in(AS_IT_IS, Method::PUT, &path, cell::of(value).into_owned()).await?)
+    }
+
+    /// Deletes a key whose value is still the one that was read: HBase does not say whether there was a row.
+    async fn delete(&mut self, key: &[u8]) -> Result<bool, HttpTrouble> {
+        for _ in 0..RACES {
+            let Some(cell) = self.cell(key).await? else { return Ok(false) };
+            let answered = self.change(key, "delete", &[&cell]).await?;
+            if answered.status != UNCHANGED {
+                return done(&answered).map(|()| true);
+            }
         }
+        Err(HttpTrouble::Refused(format!("another client was faster {RACES} times in a row")))
+    }
+
+    async fn swap(&mut self, key: &[u8], expected: Expected<'_>, value: &[u8]) -> Result<bool, HttpTrouble> {
+        // To HBase an empty cell is no cell; none that kvtrial writes is empty.
+        let before = match expected {
+            Expected::Absent => Cow::Borrowed(&b""[..]),
+            Expected::Present { version, value } => cell::in_form(version, value),
+        };
+        // The last value is the one to be there.
+        let answered = self.change(key, "put", &[&cell::of(value), &before]).await?;
+        if answered.status == UNCHANGED { Ok(false) } else { done(&answered).map(|()| true) }
+    }
+
+    async fn further(
+        &mut self,
+        operation: &Operation<'_>,
+        out: &mut ReplyBuffer,
+    ) -> Result<BufferedReply, HttpTrouble> {
+        Ok(match *operation {
+            Operation::Append { key, value } => self.append(key, value).await.map(|()| BufferedReply::Done)?,
+            Operation::GetMany { keys } => {
+                self.get_many(keys, |key, value| out.rows.push(key, value)).await?;
+                BufferedReply::Rows
+            }
+            Operation::PutMany { pairs } => {
+                let left = last_of_each(pairs);
+                for (done, pairs) in parts(&left, usize::MAX, BATCH_BYTES).enumerate() {
+                    self.put_many(pairs).await.map_err(|trouble| trouble.after(done))?;
+                }
+                BufferedReply::Done
+            }
+            Operation::Scan { limit: 0, .. } => BufferedReply::Rows,
+            Operation::Scan { start, limit } => {
+                self.scan(start, limit, "", |key, value| out.rows.push(key, value)).await?;
+                BufferedReply::Rows
+            }
+            _ => out.not_native(),
+        })
     }
 
     fn believe(&mut self, largest_reply_bytes: u64) {
@@ -81,97 +145,31 @@ impl Client {
         Client { http, table }
     }
 
-    async fn carry_out(
-        &mut self,
-        operation: &Operation<'_>,
-        out: &mut ReplyBuffer,
-    ) -> Result<BufferedReply, HttpTrouble> {
-        Ok(match *operation {
-            Operation::Get { key } => match self.get(key).await? {
-                Some(cell) => out.value(cell::read(&cell).1),
-                None => BufferedReply::Missing,
-            },
-            Operation::GetVersioned { key } => match self.get(key).await? {
-                Some(cell) => {
-                    let (form, value) = cell::read(&cell);
-                    out.versioned(value, form)
-                }
-                None => BufferedReply::Missing,
-            },
-            Operation::Put { key, value } => {
-                let path = self.row(key, "");
-                let answered = self.http.ask_in(AS_IT_IS, Method::PUT, &path, cell::of(value).into_owned()).await?;
-                done(&answered)?;
-                BufferedReply::Done
-            }
-            Operation::Delete { key } => self.delete(key).await?,
-            Operation::Append { key, value } => self.append(key, value).await?,
-            Operation::CompareAndSet { key, expected, value } => self.compare_and_set(key, expected, value).await?,
-            Operation::GetMany { keys } => {
-                self.get_many(keys, |key, value| out.rows.push(key, value)).await?;
-                BufferedReply::Rows
-            }
-            Operation::PutMany { pairs } => {
-                let left = last_of_each(pairs);
-                let mut rest = &left[..];
-                let mut part_done = false;
-                while !rest.is_empty() {
-                    let (pairs, after) = rest.split_at(fitting(rest));
-                    rest = after;
-                    let done_before = std::mem::replace(&mut part_done, true);
-                    let answered = self.put_many(pairs).await;
-                    answered.map_err(|trouble| if done_before { trouble.in_part() } else { trouble })?;
-                }
-                BufferedReply::Done
-            }
-            Operation::Scan { limit: 0, .. } => BufferedReply::Rows,
-            Operation::Scan { start, limit } => {
-                self.scan(start, limit, "", |key, value| out.rows.push(key, value)).await?;
-                BufferedReply::Rows
-            }
-            _ => return Err(HttpTrouble::Refused("not native to this store".into())),
-        })
-    }
-
     /// Returns the path of a key's cell.
     fn row(&self, key: &[u8], what: &str) -> String {
         format!("/{}/{}/{CELL}?e=b64{what}", self.table, BASE64_IN_URLS.encode(key))
     }
 
-    async fn get(&mut self, key: &[u8]) -> Result<Option<Bytes>, HttpTrouble> {
+    async fn cell(&mut self, key: &[u8]) -> Result<Option<Bytes>, HttpTrouble> {
         let answered = self.http.ask_in(AS_IT_IS, Method::GET, &self.row(key, ""), Bytes::new()).await?;
         Ok(found(answered)?.map(|answered| answered.body))
     }
 
-    /// Deletes a key whose value is still the one that was read: HBase does not say whether there was a row.
-    async fn delete(&mut self, key: &[u8]) -> Result<BufferedReply, HttpTrouble> {
-        for _ in 0..RACES {
-            let Some(cell) = self.get(key).await? else { return Ok(BufferedReply::Missing) };
-            let answered = self.change(key, "delete", &[&cell]).await?;
-            if answered.status != UNCHANGED {
-                return done(&answered).map(|()| BufferedReply::Done);
-            }
-        }
-        Err(HttpTrouble::Refused(format!("another client was faster {RACES} times in a row")))
-    }
-
-    async fn append(&mut self, key: &[u8], value: &[u8]) -> Result<BufferedReply, HttpTrouble> {
+    async fn append(&mut self, key: &[u8], value: &[u8]) -> Result<(), HttpTrouble> {
         if value.starts_with(cell::MARK) {
             return Err(HttpTrouble::Refused("it begins like the mark kvtrial puts before empty values here".into()));
         }
         if value.is_empty() {
             // Of a key that is there nothing changes.
             let answered = self.change(key, "put", &[&cell::of(b""), b""]).await?;
-            return if answered.status == UNCHANGED { Ok(()) } else { done(&answered) }.map(|()| BufferedReply::Done);
+            return if answered.status == UNCHANGED { Ok(()) } else { done(&answered) };
         }
-        done(&self.change(key, "append", &[value]).await?)?;
-        Ok(BufferedReply::Done)
+        done(&self.change(key, "append", &[value]).await?)
     }
 
-    async fn remove(&mut self, key: &[u8]) -> Result<BufferedReply, HttpTrouble> {
+    async fn remove(&mut self, key: &[u8]) -> Result<(), HttpTrouble> {
         let path = format!("/{}/{}?e=b64", self.table, BASE64_IN_URLS.encode(key));
-        done(&self.http.ask_in(JSON, Method::DELETE, &path, Bytes::new()).await?)?;
-        Ok(BufferedReply::Done)
+        done(&self.http.ask_in(JSON, Method::DELETE, &path, Bytes::new()).await?)
     }
 
     /// Changes the cell of a key in another way than replacing it.
@@ -180,26 +178,6 @@ impl Client {
         let mut body = Body::default();
         body.row(key, values);
         Ok(self.http.ask_in(JSON, Method::PUT, &path, body.ended()).await?)
-    }
-
-    async fn compare_and_set(
-        &mut self,
-        key: &[u8],
-        expected: Expected<'_>,
-        value: &[u8],
-    ) -> Result<BufferedReply, HttpTrouble> {
-        // To HBase an empty cell is no cell; none that kvtrial writes is empty.
-        let before = match expected {
-            Expected::Absent => Cow::Borrowed(&b""[..]),
-            Expected::Present { version, value } => cell::in_form(version, value),
-        };
-        // The last value is the one to be there.
-        let answered = self.change(key, "put", &[&cell::of(value), &before]).await?;
-        if answered.status == UNCHANGED {
-            return Ok(BufferedReply::Conflict);
-        }
-        done(&answered)?;
-        Ok(BufferedReply::Done)
     }
 
     /// Hands out the pairs of the keys that are there, in their order.
@@ -323,16 +301,6 @@ impl Body {
         self.0.push_str("]}");
         self.0
     }
-}
-
-/// Returns how many of these pairs go into one request; one at least.
-fn fitting(pairs: &[&(&[u8], &[u8])]) -> usize {
-    let mut bytes = 0;
-    let fit = pairs.iter().take_while(|(key, value)| {
-        bytes += key.len() + value.len();
-        bytes <= BATCH_BYTES
-    });
-    fit.count().max(1)
 }
 
 /// Hands out the pairs of an answer with rows.

@@ -9,16 +9,16 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 use store::asynchronous::{Async, brief};
 use store::{
-    Belongings, COUNT_PATIENCE, Capabilities, Endpoint, Facts, Holding, Session, SessionPlan, Store, StoreError, Sweep,
-    Swept, Threading,
+    Belongings, COUNT_PATIENCE, Capabilities, Endpoint, Facts, Holding, SWEEP_PATIENCE, Session, SessionPlan, Store,
+    StoreError, Sweep, Swept,
 };
 use study::{Durability, Spec, Target};
 
 /// The time the gateway may take to let us in, and to make the table: a gateway that is starting is asked again.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(20);
 
-/// The time that requests about a thousand keys, and counting all keys, may take.
-const SWEEP_PATIENCE: Duration = Duration::from_secs(60);
+/// The longest path: the gateway takes 64 KiB of request line and headers, and a path with many keys may end with the longest key.
+const PATH_BYTES: usize = 60 << 10;
 
 /// The table of a private store, and of one of yours whose URL names none.
 const TABLE: &str = "kvtrial";
@@ -132,7 +132,7 @@ fn says(family: &BTreeMap<String, serde_json::Value>, name: &str, wanted: &str) 
 
 async fn open(endpoint: &Endpoint, table: &str) -> Result<Client, StoreError> {
     let http = Http::open(endpoint).await.map_err(|error| StoreError::open(endpoint, error))?;
-    Ok(Client::new(http, table.to_owned()))
+    Ok(Client::new(http.with_paths_of(PATH_BYTES), table.to_owned()))
 }
 
 async fn ask<T: serde::de::DeserializeOwned>(client: &mut Client, path: &str) -> Result<T, HttpTrouble> {
@@ -176,16 +176,10 @@ impl HBase {
 }
 
 impl Store for HBase {
-    fn capabilities(&self) -> &Capabilities {
-        &self.capabilities
-    }
+    store::of_driver!(capabilities);
 
     fn session(&self, plan: SessionPlan) -> Result<Box<dyn Session>, StoreError> {
         Async::session(plan, async |_| self.client().await)
-    }
-
-    fn threading(&self) -> Threading {
-        Threading::Shared
     }
 
     /// Returns the table, which is kept afterwards: it may be older than the run.

@@ -14,7 +14,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use store::asynchronous::{AsyncClient, BufferedReply, ReplyBuffer};
 use store::believed::wire_bytes;
-use store::{Expected, Operation, Resent};
+use store::{Expected, NOTHING_EXPIRES, Operation, Resent};
 use tokio::sync::Semaphore;
 
 /// The retry limit for upserts that race on a new key: of two, one fails as a duplicate and is sent again.
@@ -240,6 +240,11 @@ impl SlotClient {
             }
             Operation::GetMany { keys } => self.get_many(keys, out).await?,
             Operation::PutMany { pairs } => self.put_many(pairs, out).await?,
+            Operation::PutTtl { .. }
+            | Operation::Touch { .. }
+            | Operation::TimeLeft { .. }
+            | Operation::Command { .. }
+            | Operation::Sql { .. } => out.refused(NOTHING_EXPIRES),
             Operation::Append { .. } | Operation::Scan { .. } => out.refused("MongoDB has no such operation on bytes"),
         })
     }

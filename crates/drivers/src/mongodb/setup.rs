@@ -15,7 +15,7 @@ use store::asynchronous::{Async, brief};
 use store::tls::Trust;
 use store::{
     Belongings, COUNT_PATIENCE, Capabilities, Compact, Endpoint, Facts, Holding, Maintenance, OwnTables, Reduce,
-    Reduction, ReductionGroup, Resent, Session, SessionPlan, Store, StoreError, Threading,
+    Reduction, ReductionGroup, Resent, Session, SessionPlan, Store, StoreError,
 };
 use study::{Address, Durability, Spec, Target};
 use tokio::sync::Semaphore;
@@ -191,9 +191,7 @@ impl MongoDb {
 }
 
 impl Store for MongoDb {
-    fn capabilities(&self) -> &Capabilities {
-        &self.capabilities
-    }
+    store::of_driver!(capabilities, resent);
 
     fn session(&self, plan: SessionPlan) -> Result<Box<dyn Session>, StoreError> {
         let mut options = self.options.clone();
@@ -214,21 +212,10 @@ impl Store for MongoDb {
         })
     }
 
-    fn threading(&self) -> Threading {
-        Threading::Shared
-    }
-
-    fn resent(&self) -> u64 {
-        self.resent.count()
-    }
-
     fn facts(&self) -> Result<Facts, StoreError> {
-        let (identity, mut config) = brief(&self.place, SETUP_TIMEOUT, async {
-            let database = enter(&self.place, self.options.clone(), &self.database).await?;
-            let identity = identity(&database).await.map_err(|error| StoreError::open(&self.place, error));
-            let config = settings(&database).await;
-            database.client().clone().shutdown().immediate(true).await;
-            Ok((identity?, config))
+        let (identity, mut config) = self.ask(SETUP_TIMEOUT, async |database| {
+            let identity = identity(database).await?;
+            Ok((identity, settings(database).await))
         })?;
         let mut version = identity.version;
         if let Some(speaks) = identity.speaks {
@@ -313,23 +300,13 @@ impl OwnTables for MongoDb {
 
 impl Compact for MongoDb {
     fn compact(&self, patience: Duration) -> Result<(), StoreError> {
-        brief(&self.place, patience, async {
-            let database = enter(&self.place, self.options.clone(), &self.database).await?;
-            let compacted = database.run_command(doc! { "compact": COLLECTIONS[0] }).await;
-            database.client().clone().shutdown().immediate(true).await;
-            compacted.map(drop).map_err(|error| StoreError::open(&self.place, error))
-        })
+        self.ask(patience, async |database| database.run_command(doc! { "compact": COLLECTIONS[0] }).await.map(drop))
     }
 }
 
 impl Reduce for MongoDb {
     fn reduce(&self, reduction: &Reduction, patience: Duration) -> Result<Vec<ReductionGroup>, StoreError> {
-        let made = brief(&self.place, patience, async {
-            let database = enter(&self.place, self.options.clone(), &self.database).await?;
-            let made = aggregate(&database, self.product, reduction).await;
-            database.client().clone().shutdown().immediate(true).await;
-            made.map_err(|error| StoreError::open(&self.place, error))
-        })?;
+        let made = self.ask(patience, async |database| aggregate(database, self.product, reduction).await)?;
         let mut groups = BTreeMap::new();
         for document in &made {
             note(&mut groups, document).map_err(|problem| StoreError::open(&self.place, problem))?;

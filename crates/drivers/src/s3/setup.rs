@@ -10,7 +10,6 @@ use std::time::Duration;
 use store::asynchronous::{Async, brief};
 use store::{
     Belongings, COUNT_PATIENCE, Capabilities, Endpoint, Facts, Holding, Session, SessionPlan, Store, StoreError,
-    Threading,
 };
 use study::{Durability, Spec, Target};
 
@@ -142,16 +141,10 @@ impl S3 {
 }
 
 impl Store for S3 {
-    fn capabilities(&self) -> &Capabilities {
-        &self.capabilities
-    }
+    store::of_driver!(capabilities);
 
     fn session(&self, plan: SessionPlan) -> Result<Box<dyn Session>, StoreError> {
         Async::session(plan, async |_| Ok(Client::new(self.open().await?, format!("/{}", self.bucket))))
-    }
-
-    fn threading(&self) -> Threading {
-        Threading::Shared
     }
 
     /// Returns the bucket, which is kept afterwards: it may be older than the run.

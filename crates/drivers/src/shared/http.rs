@@ -10,6 +10,7 @@ use hyper::Request;
 use hyper::body::{Body, Incoming};
 use hyper::client::conn::http1::{SendRequest, handshake};
 use hyper::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HOST, HeaderMap, HeaderName, HeaderValue};
+use hyper::http::request::Builder;
 use hyper_util::rt::TokioIo;
 use std::collections::VecDeque;
 use std::fmt::Write;
@@ -59,6 +60,9 @@ pub(crate) enum HttpError {
     /// The answer is not HTTP.
     #[error("{0}")]
     Protocol(String),
+    /// The path is longer than a server reads: nothing was sent.
+    #[error("{0}")]
+    TooLong(String),
 }
 
 /// A connection to a server; opened again by the first request that finds it closed.
@@ -73,7 +77,13 @@ pub(crate) struct Http {
     used: Instant,
     /// The largest body that is believed.
     most_bytes: usize,
+    /// The longest path that is sent.
+    most_path_bytes: usize,
 }
+
+/// The longest path that is sent, where the server is not known to read longer ones. Servers on Node read 16 KiB of request line and headers; to more
+/// they answer and hang up while the rest is still being sent, and then the answer may be lost.
+const PATH_BYTES: usize = 15_000;
 
 /// The most bytes believed until `believe` sets another limit: answers to single questions.
 const ANSWER_BYTES: usize = 256 << 20;
@@ -82,6 +92,12 @@ impl Http {
     /// Sets the limit: bodies carry at most `largest_reply_bytes` bytes of keys and values.
     pub(crate) fn believe(&mut self, largest_reply_bytes: u64) {
         self.most_bytes = wire_bytes(largest_reply_bytes);
+    }
+
+    /// Returns the connection to a server that reads paths of up to `most_path_bytes` bytes.
+    #[cfg(feature = "hbase")]
+    pub(crate) fn with_paths_of(self, most_path_bytes: usize) -> Http {
+        Http { most_path_bytes, ..self }
     }
 
     /// Connects. The login of the endpoint is sent with each request.
@@ -110,6 +126,7 @@ impl Http {
             sender,
             used: Instant::now(),
             most_bytes: ANSWER_BYTES,
+            most_path_bytes: PATH_BYTES,
         }
     }
 
@@ -220,9 +237,8 @@ impl Http {
         path: &str,
         body: impl Into<Bytes>,
     ) -> Result<Answered, HttpError> {
-        let mut request = Request::builder()
-            .method(method)
-            .uri(path)
+        let mut request = self
+            .begin(method, path)?
             .header(HOST, self.endpoint.to_string().replace('/', "-"))
             .header(ACCEPT, kind)
             .header(CONTENT_TYPE, kind);
@@ -240,9 +256,18 @@ impl Http {
         headers: impl IntoIterator<Item = (HeaderName, HeaderValue)>,
         body: Bytes,
     ) -> Result<Answered, HttpError> {
-        let mut request = Request::builder().method(method).uri(path).body(Full::new(body)).map_err(not_made)?;
+        let mut request = self.begin(method, path)?.body(Full::new(body)).map_err(not_made)?;
         request.headers_mut().extend(headers);
         self.exchange(request).await
+    }
+
+    /// Begins a request, unless the server would not read so long a path.
+    fn begin(&self, method: Method, path: &str) -> Result<Builder, HttpError> {
+        if path.len() > self.most_path_bytes {
+            let (bytes, most) = (path.len(), self.most_path_bytes);
+            return Err(HttpError::TooLong(format!("a path of {bytes} bytes: no more than {most} are sent")));
+        }
+        Ok(Request::builder().method(method).uri(path))
     }
 
     async fn exchange(&mut self, request: Request<Full<Bytes>>) -> Result<Answered, HttpError> {
@@ -312,3 +337,6 @@ async fn speak(
     }));
     Ok(sender)
 }
+
+#[cfg(test)]
+mod tests;

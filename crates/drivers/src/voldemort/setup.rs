@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use store::asynchronous::{Async, brief};
 use store::wire::CONNECT_TIMEOUT;
-use store::{Capabilities, Endpoint, Facts, Resent, Session, SessionPlan, Store, StoreError, Threading};
+use store::{Capabilities, Endpoint, Facts, Resent, Session, SessionPlan, Store, StoreError};
 use study::{Durability, Spec, Target};
 
 struct Voldemort {
@@ -102,23 +102,13 @@ fn config(spec: &Spec, store: &str, layout: &Layout) -> Result<BTreeMap<String, 
 }
 
 impl Store for Voldemort {
-    fn capabilities(&self) -> &Capabilities {
-        &self.capabilities
-    }
+    store::of_driver!(capabilities, resent);
 
     fn session(&self, plan: SessionPlan) -> Result<Box<dyn Session>, StoreError> {
         Async::session(plan, async |_| {
             let opened = SlotClient::open(self.cluster.clone(), self.resent.clone()).await;
             opened.map_err(|trouble| StoreError::open(&self.cluster.endpoints[0], trouble.words()))
         })
-    }
-
-    fn threading(&self) -> Threading {
-        Threading::Shared
-    }
-
-    fn resent(&self) -> u64 {
-        self.resent.count()
     }
 
     fn facts(&self) -> Result<Facts, StoreError> {

@@ -166,7 +166,12 @@ impl<C: Cabinet> Handle<C> {
             Operation::IncrementField { .. }
             | Operation::GetFields { .. }
             | Operation::GetMany { .. }
-            | Operation::Scan { .. } => {
+            | Operation::Scan { .. }
+            | Operation::PutTtl { .. }
+            | Operation::Touch { .. }
+            | Operation::TimeLeft { .. }
+            | Operation::Command { .. }
+            | Operation::Sql { .. } => {
                 return Err(Fault(format!("this engine has no {}", operation.kind().name())));
             }
         };

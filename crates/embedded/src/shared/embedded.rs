@@ -2,11 +2,11 @@
 
 use std::fmt::Display;
 use std::path::{Path, PathBuf};
-use store::{Capabilities, Counter, Failure, OperationKind, OperationSet, Overflow, Reply, RowBuffer, StoreError};
+use store::{Capabilities, Counter, Failure, OperationSet, Overflow, Reply, RowBuffer, SqlResult, StoreError};
 
 /// The abilities of an ordered engine with transactions; adapters add their limits.
 pub const CAPABILITIES: Capabilities = Capabilities {
-    native: OperationSet::of(&OperationKind::ALL),
+    native: OperationSet::LASTING,
     counter: Some(Counter { min: i64::MIN, max: i64::MAX, overflow: Overflow::Refused }),
     ..Capabilities::BASIC
 };
@@ -44,6 +44,8 @@ pub enum EmbeddedReply {
     Versioned,
     /// The rows in the buffers.
     Rows,
+    /// The result of a statement, in the buffers.
+    Sql,
     /// A reply without bytes.
     Own(Reply<'static>),
 }
@@ -55,6 +57,8 @@ pub struct Buffers {
     pub value: Vec<u8>,
     /// The rows read last.
     pub rows: RowBuffer,
+    /// The result of the statement that ran last.
+    pub sql: SqlResult,
     words: String,
 }
 
@@ -66,6 +70,7 @@ impl Buffers {
             Ok(EmbeddedReply::Value) => Reply::Value(&self.value),
             Ok(EmbeddedReply::Versioned) => Reply::Versioned { value: &self.value, version: 0 },
             Ok(EmbeddedReply::Rows) => Reply::Rows(self.rows.rows()),
+            Ok(EmbeddedReply::Sql) => Reply::Tree(self.sql.answer()),
             Ok(EmbeddedReply::Own(reply)) => reply,
             Err(Fault(words)) => {
                 self.words = words;

@@ -347,6 +347,11 @@ impl<E: Engine> Handle<E> {
             Operation::GetFields { key } => self.get_fields(key).map(|()| EmbeddedReply::Rows),
             Operation::GetMany { keys } => self.get_many(keys).map(|()| EmbeddedReply::Rows),
             Operation::Scan { start, limit } => self.scan(start, limit).map(|()| EmbeddedReply::Rows),
+            Operation::PutTtl { .. }
+            | Operation::Touch { .. }
+            | Operation::TimeLeft { .. }
+            | Operation::Command { .. }
+            | Operation::Sql { .. } => own(Reply::Failed(store::Failure::Refused(store::NOTHING_EXPIRES))),
         }
     }
 }

@@ -24,7 +24,7 @@ impl Sharded {
     pub fn new(nodes: Vec<Box<dyn Store>>, key_map: KeyMap) -> Sharded {
         let beneath = nodes[0].capabilities().clone();
         let capabilities = match key_map.lookup_nodes() {
-            0 => Capabilities { sets: None, ..beneath },
+            0 => super::placed(beneath),
             _ => Capabilities { native: OperationSet::BASIC, counter: None, sets: None, ..beneath },
         };
         Sharded { nodes, key_map: Arc::new(key_map), capabilities }

@@ -347,7 +347,14 @@ impl Codec for HandlerSocket {
                 out.extend_from_slice(b"\t0\n");
             }
             // Not native, so never asked; asked nevertheless, the server refuses.
-            Operation::Append { .. } | Operation::IncrementField { .. } | Operation::GetFields { .. } => {
+            Operation::Append { .. }
+            | Operation::IncrementField { .. }
+            | Operation::GetFields { .. }
+            | Operation::PutTtl { .. }
+            | Operation::Touch { .. }
+            | Operation::TimeLeft { .. }
+            | Operation::Command { .. }
+            | Operation::Sql { .. } => {
                 out.extend_from_slice(b"9\t?\n");
             }
         }

@@ -6,10 +6,10 @@
 mod requests;
 
 pub(super) use requests::KEY_BYTES;
-use requests::{compare_and_set, count, line, put, token_text};
+use requests::{compare_and_set, count, lifetime, line, put, token_text};
 use store::wire::ascii::{line_end, parse_u64};
 use store::wire::{Codec, Decoded, Expect, KeyQueue};
-use store::{Expected, Operation, OperationKind, Reply, RowBuffer};
+use store::{Expected, LASTS, Operation, OperationKind, Reply, RowBuffer};
 
 /// The longest reply line: flags and an error's words are far shorter.
 const LINE_BYTES: usize = 4 << 10;
@@ -82,10 +82,15 @@ impl Codec for Meta {
                 }
                 out.extend_from_slice(b"mn\r\n");
             }
+            Operation::PutTtl { key, value, ttl_ms } => put(out, key, value, &lifetime(ttl_ms), token),
+            Operation::TimeLeft { key } => line(out, b"mg ", key, b" t", token),
+            Operation::Touch { key, ttl_ms } => line(out, b"mg ", key, &lifetime(ttl_ms), token),
             // Not native, so never asked; asked nevertheless, the server refuses.
-            Operation::IncrementField { .. } | Operation::GetFields { .. } | Operation::Scan { .. } => {
-                out.extend_from_slice(b"unsupported\r\n")
-            }
+            Operation::IncrementField { .. }
+            | Operation::GetFields { .. }
+            | Operation::Scan { .. }
+            | Operation::Command { .. }
+            | Operation::Sql { .. } => out.extend_from_slice(b"unsupported\r\n"),
         }
         Expect { kind: operation.kind(), detail: token }
     }
@@ -122,6 +127,12 @@ fn one<'a>(kind: OperationKind, token: u32, meta: MetaReply<'a>) -> Decoded<'a> 
         },
         (Status::Miss, OperationKind::Get | OperationKind::GetVersioned | OperationKind::GetCounter) => Reply::Missing,
         (Status::Done, OperationKind::Put | OperationKind::Delete | OperationKind::CompareAndSet) => Reply::Done,
+        (Status::Done, OperationKind::PutTtl | OperationKind::Touch) => Reply::Done,
+        (Status::Miss, OperationKind::Touch | OperationKind::TimeLeft) => Reply::Missing,
+        (Status::Done, OperationKind::TimeLeft) => match meta.left_ms {
+            Some(left_ms) => Reply::Number(left_ms),
+            None => return Decoded::Broken("the time left"),
+        },
         (Status::NotFound, OperationKind::Delete) => Reply::Missing,
         (Status::NotFound | Status::Exists | Status::NotStored, OperationKind::CompareAndSet) => Reply::Conflict,
         (Status::NotStored, _) => refused(b"NS (not stored)"),
@@ -228,6 +239,8 @@ struct MetaReply<'a> {
     /// The token of the reply, zeros where it has none.
     token: [u8; 4],
     version: Option<u64>,
+    /// The time a key has left, where that was asked for.
+    left_ms: Option<i64>,
     consumed: usize,
 }
 
@@ -248,7 +261,8 @@ impl<'a> MetaReply<'a> {
             });
         };
         let line = &input[..end];
-        let mut reply = MetaReply { status: Status::Miss, token: [0; 4], version: None, consumed: end + 2 };
+        let mut reply =
+            MetaReply { status: Status::Miss, token: [0; 4], version: None, left_ms: None, consumed: end + 2 };
         let mut flags = line.get(2..).unwrap_or_default();
         reply.status = match line {
             [b'V', b'A', b' ', rest @ ..] => {
@@ -299,11 +313,20 @@ impl<'a> MetaReply<'a> {
                     Err(_) => return Err(Decoded::Broken(OTHER_REQUEST)),
                 },
                 b'c' => self.version = parse_u64(text),
+                b't' => self.left_ms = left_ms(text),
                 _ => {}
             }
             flags = &rest[end..];
         }
         if flags.is_empty() { Ok(()) } else { Err(Decoded::Broken("flags after single spaces")) }
+    }
+}
+
+/// Reads the time left, in seconds; -1: the key lasts.
+fn left_ms(seconds: &[u8]) -> Option<i64> {
+    match seconds {
+        b"-1" => Some(LASTS),
+        digits => parse_u64(digits).and_then(|seconds| i64::try_from(seconds).ok()?.checked_mul(1000)),
     }
 }
 

@@ -9,12 +9,14 @@
 //! ([`KeyText::Address`]).
 
 mod line;
+mod values;
 
 use ground::base64;
 use line::{Line, Says};
 use store::wire::ascii::{parse_u64, push_u64};
 use store::wire::{Codec, Decoded, Expect, KeyQueue};
 use store::{Expected, Operation, OperationKind, Reply, RowBuffer};
+use values::{lasting, store};
 
 /// The longest key as it is written in a request.
 const KEY_TEXT_BYTES: usize = 250;
@@ -78,6 +80,13 @@ impl Codec for Text {
             Operation::Get { key } | Operation::GetCounter { key } => self.get(out, b"get ", key),
             Operation::GetVersioned { key } => self.get(out, b"gets ", key),
             Operation::Put { key, value } => store(how, out, b"set ", key, value, None),
+            Operation::PutTtl { key, value, ttl_ms } => lasting(how, out, b"set ", key, value, ttl_ms),
+            Operation::Touch { key, ttl_ms } => {
+                self.plain.clear();
+                self.plain.push(b' ');
+                push_u64(&mut self.plain, ttl_ms.div_ceil(1000));
+                word(how, out, b"touch ", key, &self.plain);
+            }
             Operation::Delete { key } => word(how, out, b"delete ", key, b""),
             Operation::Append { key, value } => {
                 store(how, out, b"add ", key, b"", None);
@@ -107,7 +116,12 @@ impl Codec for Text {
                 }
             }
             // Not native, so never asked; asked nevertheless, the server refuses.
-            Operation::IncrementField { .. } | Operation::GetFields { .. } | Operation::Scan { .. } => {
+            Operation::IncrementField { .. }
+            | Operation::GetFields { .. }
+            | Operation::Scan { .. }
+            | Operation::TimeLeft { .. }
+            | Operation::Command { .. }
+            | Operation::Sql { .. } => {
                 out.extend_from_slice(b"unsupported\r\n");
             }
         }
@@ -255,11 +269,11 @@ fn stored<'a>(kind: OperationKind, input: &'a [u8]) -> Result<Decoded<'a>, Decod
     let line = Line::read(input)?;
     let reply = match (line.says, kind) {
         (Says::Error(words), _) => refused(words),
-        (Says::Stored, OperationKind::Put | OperationKind::CompareAndSet) => Reply::Done,
-        (Says::Deleted, OperationKind::Delete) => Reply::Done,
-        (Says::NotFound, OperationKind::Delete) => Reply::Missing,
+        (Says::Stored, OperationKind::Put | OperationKind::PutTtl | OperationKind::CompareAndSet) => Reply::Done,
+        (Says::Deleted, OperationKind::Delete) | (Says::Touched, OperationKind::Touch) => Reply::Done,
+        (Says::NotFound, OperationKind::Delete | OperationKind::Touch) => Reply::Missing,
         (Says::NotStored | Says::Exists | Says::NotFound, OperationKind::CompareAndSet) => Reply::Conflict,
-        (Says::NotStored, OperationKind::Put) => refused(b"NOT_STORED"),
+        (Says::NotStored, OperationKind::Put | OperationKind::PutTtl) => refused(b"NOT_STORED"),
         _ => return Err(Decoded::Broken("a word this command is answered with")),
     };
     Ok(Decoded::Reply { reply, consumed: line.consumed })
@@ -358,22 +372,6 @@ fn word(how: KeyText, out: &mut Vec<u8>, command: &[u8], key: &[u8], rest: &[u8]
     out.extend_from_slice(command);
     push_key(how, out, key);
     out.extend_from_slice(rest);
-    out.extend_from_slice(b"\r\n");
-}
-
-/// Writes a request that carries a value.
-fn store(how: KeyText, out: &mut Vec<u8>, command: &[u8], key: &[u8], value: &[u8], version: Option<u64>) {
-    out.reserve(KEY_TEXT_BYTES + value.len() + 64);
-    out.extend_from_slice(command);
-    push_key(how, out, key);
-    out.extend_from_slice(b" 0 0 ");
-    push_u64(out, value.len() as u64);
-    if let Some(version) = version {
-        out.push(b' ');
-        push_u64(out, version);
-    }
-    out.extend_from_slice(b"\r\n");
-    out.extend_from_slice(value);
     out.extend_from_slice(b"\r\n");
 }
 

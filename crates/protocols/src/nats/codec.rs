@@ -11,7 +11,7 @@ use replies::{NOT_UTF8, failure, is_deleted, present, purged, unpack, wrong};
 use std::sync::Arc;
 use store::wire::ascii::{parse_u64, push_u64};
 use store::wire::{Codec, Decoded, Expect, Head, Replies};
-use store::{Expected, Failure, Operation, OperationKind, Reply};
+use store::{Expected, Failure, NOTHING_EXPIRES, Operation, OperationKind, Reply};
 
 /// The most bytes of a message that the condition of a compare-and-set, in front of the value, takes.
 pub(super) const CONDITION_BYTES: usize = 128;
@@ -36,6 +36,7 @@ mod instead {
     pub const KEY_TOO_LONG: u8 = b'k';
     pub const VALUE_TOO_LONG: u8 = b'v';
     pub const NOT_THERE: u8 = b'n';
+    pub const NOTHING_EXPIRES: u8 = b't';
 }
 
 /// The server that answers a get.
@@ -56,12 +57,22 @@ pub(super) enum Repliers {
     Several,
 }
 
+/// The lives of the messages of a stream.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum MessageLives {
+    /// Each message may have a time to live.
+    Each,
+    /// No message has one: it would be kept without.
+    None,
+}
+
 /// The settings that all connections of a store have in common.
 #[derive(Debug)]
 pub(super) struct Shared {
     pub bucket: Bucket,
     pub reads: Reads,
     pub repliers: Repliers,
+    pub lives: MessageLives,
     /// The longest value of a put: the bytes a message may have, less [`CONDITION_BYTES`].
     pub max_value_bytes: usize,
     /// `CONNECT` with the login.
@@ -115,14 +126,23 @@ impl Nats {
 
     /// Writes a put on the condition that the last message of the key has this sequence; 0: that there is none.
     fn compare_and_set(&self, out: &mut Vec<u8>, key: &[u8], sequence: u64, value: &[u8]) {
-        const BEGIN: &[u8] = b"NATS/1.0\r\nNats-Expected-Last-Subject-Sequence: ";
+        self.put_with(out, key, b"NATS/1.0\r\nNats-Expected-Last-Subject-Sequence: ", sequence, value);
+    }
+
+    /// Writes a put whose message is gone after these seconds.
+    fn put_ttl(&self, out: &mut Vec<u8>, key: &[u8], ttl_ms: u64, value: &[u8]) {
+        self.put_with(out, key, b"NATS/1.0\r\nNats-TTL: ", ttl_ms.div_ceil(1000), value);
+    }
+
+    /// Writes a put with one header, whose value is a number.
+    fn put_with(&self, out: &mut Vec<u8>, key: &[u8], begin: &[u8], number: u64, value: &[u8]) {
         const END: &[u8] = b"\r\n\r\n";
-        let digits = sequence.checked_ilog10().unwrap_or(0) as usize + 1;
+        let digits = number.checked_ilog10().unwrap_or(0) as usize + 1;
         out.extend_from_slice(&self.shared.bucket.put_with_headers);
         push_key(out, key);
-        self.end_line(out, BEGIN.len() + digits + END.len(), value.len());
-        out.extend_from_slice(BEGIN);
-        push_u64(out, sequence);
+        self.end_line(out, begin.len() + digits + END.len(), value.len());
+        out.extend_from_slice(begin);
+        push_u64(out, number);
         out.extend_from_slice(END);
         out.extend_from_slice(value);
         out.extend_from_slice(b"\r\n");
@@ -171,6 +191,7 @@ impl Nats {
             (_, None, [instead::VALUE_TOO_LONG]) => {
                 return refused("a value longer than the server's max_payload allows; it would close the connection");
             }
+            (_, None, [instead::NOTHING_EXPIRES]) => return refused(NOTHING_EXPIRES),
             (_, None, [instead::NOT_THERE]) => return refused("NATS has no such operation"),
             _ => {}
         }
@@ -310,9 +331,15 @@ impl Codec for Nats {
             _ if operation.key().is_some_and(|key| key.len() > MAX_KEY_BYTES) => {
                 self.instead(out, instead::KEY_TOO_LONG);
             }
-            Operation::Put { value, .. } | Operation::CompareAndSet { value, .. } if value.len() > longest => {
+            Operation::Put { value, .. } | Operation::PutTtl { value, .. } | Operation::CompareAndSet { value, .. }
+                if value.len() > longest =>
+            {
                 self.instead(out, instead::VALUE_TOO_LONG);
             }
+            Operation::PutTtl { .. } if self.shared.lives == MessageLives::None => {
+                self.instead(out, instead::NOTHING_EXPIRES);
+            }
+            Operation::PutTtl { key, value, ttl_ms } => self.put_ttl(out, key, ttl_ms, value),
             Operation::Get { key } | Operation::GetVersioned { key } => self.get(out, key),
             Operation::Put { key, value } => self.put(out, key, value),
             Operation::Delete { key } => {

@@ -1,9 +1,9 @@
 //! Connecting: who answers, the bucket, and what is said of both.
 
 use super::bucket::Bucket;
-use super::codec::{CONDITION_BYTES, Nats, Reads, Repliers, Shared};
+use super::codec::{CONDITION_BYTES, MessageLives, Nats, Reads, Repliers, Shared};
 use super::conversation::{Conversation, Inboxes, JetStreamAnswer, hello};
-use super::{DURABILITIES, NODES, READS, REPLICAS, SERVER_PROGRAM, can_sync, capabilities, size, unsupported};
+use super::{DURABILITIES, NODES, READS, REPLICAS, SERVER_PROGRAM, can_sync, capabilities, lives, size, unsupported};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 use store::wire;
 use store::{
     Belongings, Capabilities, Endpoint, Facts, Holding, LevelKnown, Session, SessionPlan, Store, StoreError, Threading,
+    VERSION,
 };
 use study::{Spec, Target};
 
@@ -35,7 +36,7 @@ struct Jetstream {
 pub(super) fn connect(spec: &Spec, nodes: &[Endpoint]) -> Result<Box<dyn Store>, StoreError> {
     let is_private = spec.target == Target::Private;
     let private_only =
-        [NODES.info, REPLICAS.info, SERVER_PROGRAM].into_iter().find(|option| option.asked(spec).is_some());
+        [NODES.info, REPLICAS.info, SERVER_PROGRAM, VERSION].into_iter().find(|option| option.asked(spec).is_some());
     if let (false, Some(option)) = (is_private, private_only) {
         return Err(unsupported(spec, format!("{}= is for a private server; leave it out for yours", option.name)));
     }
@@ -58,7 +59,8 @@ pub(super) fn connect(spec: &Spec, nodes: &[Endpoint]) -> Result<Box<dyn Store>,
     let max_value_bytes = payload_bytes.saturating_sub(CONDITION_BYTES);
     let is_cluster = conversation.info["cluster"].as_str().is_some_and(|name| !name.is_empty());
     let repliers = if is_cluster { Repliers::Several } else { Repliers::One };
-    let shared = Shared { bucket, reads, repliers, max_value_bytes, connect: hello(&endpoint)? };
+    let lives = if config["allow_msg_ttl"] == true { MessageLives::Each } else { MessageLives::None };
+    let shared = Shared { bucket, reads, repliers, lives, max_value_bytes, connect: hello(&endpoint)? };
     Ok(Box::new(Jetstream {
         endpoints: nodes.to_vec(),
         next: AtomicUsize::new(0),
@@ -70,7 +72,7 @@ pub(super) fn connect(spec: &Spec, nodes: &[Endpoint]) -> Result<Box<dyn Store>,
             durability,
             level: LevelKnown::where_private(spec),
             max_value_bytes,
-            ..capabilities(config["num_replicas"].as_u64().unwrap_or(0))
+            ..capabilities(config["num_replicas"].as_u64().unwrap_or(0), lives)
         },
         version: conversation.info["version"].as_str().unwrap_or("unknown").to_owned(),
         target: spec.target.clone(),
@@ -136,12 +138,15 @@ fn stream(conversation: &mut Conversation, bucket: &Bucket, replicas: u32) -> Re
         JetStreamAnswer::Refused { words, .. } => return Err(StoreError::open(&conversation.endpoint, words)),
     }
     // As the clients of NATS make buckets that keep one value a key.
-    let wanted = json!({
+    let mut wanted = json!({
         "name": name, "subjects": [format!("$KV.{}.>", bucket.name)], "retention": "limits", "storage": "file",
         "max_msgs_per_subject": 1, "max_consumers": -1, "max_msgs": -1, "max_bytes": -1, "max_age": 0, "max_msg_size": -1,
         "discard": "new", "num_replicas": replicas, "allow_direct": true, "allow_rollup_hdrs": true,
         "duplicate_window": 120_000_000_000_u64,
     });
+    if lives(conversation.info["version"].as_str()) == MessageLives::Each {
+        wanted["allow_msg_ttl"] = true.into();
+    }
     conversation.told(&format!("$JS.API.STREAM.CREATE.{name}"), &wanted).map(Found::Made)
 }
 
@@ -238,7 +243,12 @@ impl Store for Jetstream {
             }
             _ => "every 2 min, after the acknowledgement",
         };
+        let expiry = match self.shared.lives {
+            MessageLives::Each => "a time to live of each message, in seconds",
+            MessageLives::None => "none: the bucket allows no time to live of a message",
+        };
         let config = BTreeMap::from([
+            ("expiry".into(), expiry.into()),
             ("bucket".into(), self.shared.bucket.name.clone()),
             ("storage".into(), plain(&config["storage"])),
             ("replicas".into(), plain(&config["num_replicas"])),

@@ -46,7 +46,13 @@ pub(super) enum Found<'a> {
 /// Reads the item that starts at `at`.
 #[inline]
 pub(super) fn item(input: &[u8], at: usize) -> Found<'_> {
-    let Some(&kind) = input.get(at) else { return Found::Incomplete { at_least: 4 } };
+    let Some(&kind) = input.get(at) else { return Found::Incomplete { at_least: 3 } };
+    item_as(kind, input, at)
+}
+
+/// Reads the item that starts at `at`, as if its first byte was `kind`.
+#[inline(always)]
+pub(super) fn item_as(kind: u8, input: &[u8], at: usize) -> Found<'_> {
     match kind {
         b'$' => match length(input, at + 1) {
             Length::Is(size @ 0..=VALUE_BYTES, start) => {

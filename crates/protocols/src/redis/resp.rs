@@ -1,9 +1,10 @@
 //! RESP2, the protocol of Redis and its relatives: requests are arrays of byte strings, replies are typed by their first byte.
 
+use super::answer;
 use super::item::{Found, Item, item, short_bulk, short_number};
 use store::wire::ascii::{i64_len, parse_i64, push_i64, push_line, push_three, two_digits};
 use store::wire::{Codec, Decoded, Expect, KeyQueue};
-use store::{Endpoint, Expected, Failure, Operation, OperationKind, Reply, RowBuffer};
+use store::{Endpoint, Expected, Failure, LASTS, Operation, OperationKind, Reply, RowBuffer, TreeNode};
 
 /// The script that stores a value only while the old value still is the expected one. Comparing values is exact, and cheaper for the server than a
 /// digest.
@@ -55,6 +56,8 @@ pub(crate) struct Resp {
     /// The keys of requests whose replies hold values only.
     asked: KeyQueue,
     rows: RowBuffer,
+    /// The values of the answer to a command.
+    nodes: Vec<TreeNode>,
     /// The number of replies to hello read so far, and the number of all.
     greeted: (u32, u32),
 }
@@ -62,7 +65,7 @@ pub(crate) struct Resp {
 impl Resp {
     /// Makes the state of a new connection.
     pub fn new(login: Login) -> Resp {
-        Resp { login, asked: KeyQueue::default(), rows: RowBuffer::default(), greeted: (0, 0) }
+        Resp { login, asked: KeyQueue::default(), rows: RowBuffer::default(), nodes: Vec::new(), greeted: (0, 0) }
     }
 }
 
@@ -127,6 +130,9 @@ impl Codec for Resp {
         {
             return Decoded::Reply { reply: Reply::Number(number), consumed };
         }
+        if expect.kind == OperationKind::Command {
+            return answer::decode(&mut self.nodes, input);
+        }
         self.decode_any(expect, input)
     }
 }
@@ -188,8 +194,25 @@ impl Resp {
                     }
                 }
             }
+            Operation::PutTtl { key, value, ttl_ms } => {
+                out.extend_from_slice(b"*5\r\n$3\r\nSET\r\n");
+                bulk(out, key);
+                bulk(out, value);
+                out.extend_from_slice(b"$2\r\nPX\r\n");
+                number(out, ttl_ms as i64);
+            }
+            Operation::Touch { key, ttl_ms } => {
+                out.extend_from_slice(b"*3\r\n$7\r\nPEXPIRE\r\n");
+                bulk(out, key);
+                number(out, ttl_ms as i64);
+            }
+            Operation::TimeLeft { key } => request(out, b"PTTL", &[key]),
+            Operation::Command { words, .. } => {
+                array(out, words.len());
+                words.iter().for_each(|word| bulk(out, word));
+            }
             // Not native, so never asked; asked nevertheless, the server refuses.
-            Operation::Scan { .. } => request(out, b"RANGE", &[]),
+            Operation::Scan { .. } | Operation::Sql { .. } => request(out, b"RANGE", &[]),
         }
         Expect { kind: operation.kind(), detail }
     }
@@ -204,11 +227,14 @@ impl Resp {
             (OperationKind::Get, Item::Bulk(value)) => Reply::Value(value),
             (OperationKind::GetVersioned, Item::Bulk(value)) => Reply::Versioned { value, version: 0 },
             (OperationKind::Get | OperationKind::GetVersioned | OperationKind::GetCounter, Item::Nil) => Reply::Missing,
-            (OperationKind::Put | OperationKind::PutMany | OperationKind::CompareAndSet, Item::Line(b"OK")) => {
-                Reply::Done
-            }
-            (OperationKind::Delete, Item::Number(0)) => Reply::Missing,
-            (OperationKind::Delete, Item::Number(1)) => Reply::Done,
+            (
+                OperationKind::Put | OperationKind::PutMany | OperationKind::PutTtl | OperationKind::CompareAndSet,
+                Item::Line(b"OK"),
+            ) => Reply::Done,
+            (OperationKind::Delete | OperationKind::Touch, Item::Number(0)) => Reply::Missing,
+            (OperationKind::Delete | OperationKind::Touch, Item::Number(1)) => Reply::Done,
+            (OperationKind::TimeLeft, Item::Number(-2)) => Reply::Missing,
+            (OperationKind::TimeLeft, Item::Number(left_ms @ LASTS..)) => Reply::Number(left_ms),
             (OperationKind::Append, Item::Number(length @ 0..)) => Reply::Number(length),
             (OperationKind::Increment | OperationKind::IncrementField, Item::Number(number)) => Reply::Number(number),
             (OperationKind::GetCounter, Item::Bulk(digits)) => match parse_i64(digits) {
@@ -294,7 +320,7 @@ fn bulks<'a>(input: &'a [u8], start: usize, count: usize) -> Result<usize, Decod
     Ok(at)
 }
 
-fn refused(words: &[u8]) -> Reply<'_> {
+pub(super) fn refused(words: &[u8]) -> Reply<'_> {
     let words = std::str::from_utf8(words).unwrap_or(NOT_UTF8);
     // An exception among Infinispan's servers, which leaves open how far a write came.
     let thrown = ["ISPN", "Exception", "suspected"].iter().any(|word| words.contains(word));

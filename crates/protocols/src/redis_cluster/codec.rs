@@ -149,12 +149,17 @@ fn writes(kind: OperationKind) -> bool {
         | OperationKind::Append
         | OperationKind::Increment
         | OperationKind::IncrementField
+        | OperationKind::PutTtl
+        | OperationKind::Touch
+        | OperationKind::Command
+        | OperationKind::Sql
         | OperationKind::CompareAndSet => true,
         OperationKind::Get
         | OperationKind::GetVersioned
         | OperationKind::GetMany
         | OperationKind::GetCounter
         | OperationKind::GetFields
+        | OperationKind::TimeLeft
         | OperationKind::Scan => false,
     }
 }

@@ -206,6 +206,12 @@ impl Sieve<'_> {
     }
 }
 
+/// Hands a reply over that was there at once.
+fn hand_over(sink: &mut dyn Sink, slot: Slot, reply: &Reply<'_>) {
+    sink.arrived();
+    sink.reply(slot, reply);
+}
+
 impl ClusterSession {
     /// Sends redirected operations to the nodes they belong to.
     #[cold]
@@ -250,11 +256,11 @@ impl ClusterSession {
         let due = self.later.iter().take_while(|(time, _)| *time <= now).count();
         for index in 0..due {
             let slot = self.later[index].1;
-            let Some(operation) = self.flights[slot as usize].operation.single() else { continue };
-            if let Some(reply) = self.routed.submit(slot, &operation)? {
-                sink.arrived();
-                sink.reply(slot, &reply);
-            }
+            let ClusterSession { routed, flights, .. } = self;
+            let sent = flights[slot as usize].operation.with_single(|operation| {
+                routed.submit(slot, operation).map(|reply| reply.iter().for_each(|reply| hand_over(sink, slot, reply)))
+            });
+            sent.unwrap_or(Ok(()))?;
         }
         self.later.drain(..due);
         Ok(())
@@ -262,12 +268,12 @@ impl ClusterSession {
 
     /// Sends the operation of a slot to a master.
     fn send(&mut self, master: usize, slot: Slot, sink: &mut dyn Sink) -> Result<(), StoreError> {
-        let Some(operation) = self.flights[slot as usize].operation.single() else { return Ok(()) };
-        if let Some(reply) = self.routed.submit_to(master, slot, &operation)? {
-            sink.arrived();
-            sink.reply(slot, &reply);
-        }
-        Ok(())
+        let ClusterSession { routed, flights, .. } = self;
+        let sent = flights[slot as usize].operation.with_single(|operation| {
+            let replied = routed.submit_to(master, slot, operation);
+            replied.map(|reply| reply.iter().for_each(|reply| hand_over(sink, slot, reply)))
+        });
+        sent.unwrap_or(Ok(()))
     }
 
     /// Returns the number of the master at an address, and connects to the master if it is new.
@@ -293,9 +299,10 @@ impl ClusterSession {
     #[cold]
     fn have_lost(&mut self, slots: &[Slot]) {
         for slot in slots {
-            let operation = self.flights[*slot as usize].operation.single();
-            let Some(key) = operation.as_ref().and_then(Operation::key) else { continue };
-            let master = self.routed.route().node(key);
+            let ClusterSession { routed, flights, .. } = self;
+            let master =
+                flights[*slot as usize].operation.with_single(|operation| Some(routed.route().node(operation.key()?)));
+            let Some(master) = master.flatten() else { continue };
             if !self.lost.contains(&master) {
                 self.lost.push(master);
             }

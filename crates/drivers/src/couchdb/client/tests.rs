@@ -1,6 +1,7 @@
 //! Replies of any kind, in pieces of any size.
 
 use super::Client;
+use store::asynchronous::BufferedReply::{Done, Value};
 use store::{Expected, Operation, Resent};
 
 #[test]
@@ -9,7 +10,7 @@ fn no_reply_however_broken_or_split_makes_more_of_itself_than_it_is() {
     crate::shared::fuzz_http::assault(
         |http| {
             let mut client = Client::new(http, "/kvtrial".into(), Resent::default());
-            client.remember(b"seen", "1-a");
+            client.last.remember(b"seen", "1-a".into());
             client
         },
         &[
@@ -43,4 +44,33 @@ fn no_reply_however_broken_or_split_makes_more_of_itself_than_it_is() {
             ),
         ],
     );
+}
+
+#[test]
+fn what_was_read_or_written_last_is_written_over_in_one_request() {
+    let put = Operation::Put { key: b"k", value: b"v" };
+    let (ended, requests) = crate::shared::scripted_http::dialogue(
+        |http| Client::new(http, "/kvtrial".into(), Resent::default()),
+        &[Operation::Get { key: b"k" }, put, put, Operation::Delete { key: b"k" }, put],
+        &[
+            ("200 OK", r#"{"_id":"k","_rev":"1-a","v":"old"}"#),
+            ("201 Created", r#"{"ok":true,"id":"k","rev":"2-b"}"#),
+            ("201 Created", r#"{"ok":true,"id":"k","rev":"3-c"}"#),
+            ("200 OK", r#"{"ok":true,"id":"k","rev":"4-d"}"#),
+            ("201 Created", r#"{"ok":true,"id":"k","rev":"5-e"}"#),
+        ],
+    );
+    assert_eq!(ended, [Value, Done, Done, Done, Done]);
+    let said: Vec<(&str, &str)> = requests
+        .iter()
+        .map(|request| (request.lines().next().unwrap(), request.split_once("\r\n\r\n").unwrap().1))
+        .collect();
+    let expected = [
+        ("GET /kvtrial/k HTTP/1.1", ""),
+        ("PUT /kvtrial/k HTTP/1.1", r#"{"_id":"k","_rev":"1-a","v":"v"}"#),
+        ("PUT /kvtrial/k HTTP/1.1", r#"{"_id":"k","_rev":"2-b","v":"v"}"#),
+        ("DELETE /kvtrial/k?rev=3-c HTTP/1.1", ""),
+        ("PUT /kvtrial/k HTTP/1.1", r#"{"_id":"k","v":"v"}"#),
+    ];
+    assert_eq!(said, expected);
 }

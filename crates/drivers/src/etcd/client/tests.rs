@@ -24,6 +24,31 @@ fn no_reply_however_broken_or_split_makes_more_of_itself_than_it_is() {
             (Operation::Put { key: b"k", value: b"v" }, &[(200, r#"{"header":{"cluster_id":"1","revision":"8"}}"#)]),
             (Operation::Delete { key: b"k" }, &[(200, r#"{"header":{"revision":"9"},"deleted":"1"}"#)]),
             (
+                Operation::PutTtl { key: b"k", value: b"v", ttl_ms: 5000 },
+                &[
+                    (200, r#"{"header":{"revision":"8"},"ID":"7587862094","TTL":"5"}"#),
+                    (200, r#"{"header":{"cluster_id":"1","revision":"8"}}"#),
+                ],
+            ),
+            (
+                Operation::TimeLeft { key: b"k" },
+                &[
+                    (
+                        200,
+                        r#"{"kvs":[{"key":"aw==","mod_revision":"7","value":"dg==","lease":"7587862094"}],"count":"1"}"#,
+                    ),
+                    (200, r#"{"header":{"revision":"9"},"ID":"7587862094","TTL":"3599","grantedTTL":"3600"}"#),
+                ],
+            ),
+            (
+                Operation::Touch { key: b"k", ttl_ms: 5000 },
+                &[
+                    (200, r#"{"header":{"revision":"8"},"ID":"7587862094","TTL":"5"}"#),
+                    (200, r#"{"header":{"revision":"9"}}"#),
+                    (200, r#"{"header":{"revision":"9"}}"#),
+                ],
+            ),
+            (
                 Operation::CompareAndSet { key: b"k", expected: present, value: b"v" },
                 &[(200, r#"{"header":{"revision":"9"},"succeeded":true,"responses":[{"response_put":{}}]}"#)],
             ),

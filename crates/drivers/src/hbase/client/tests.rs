@@ -1,6 +1,6 @@
 //! What a gateway's answers mean, and which of them are not believed.
 
-use super::{Body, Client, fitting, found, pairs, refused};
+use super::{Body, Client, found, pairs, refused};
 use crate::shared::http::{Answered, Bytes, HttpTrouble};
 use store::{Expected, Operation};
 
@@ -77,14 +77,4 @@ fn no_reply_however_broken_or_split_makes_more_of_itself_than_it_is() {
             (Operation::PutMany { pairs: &[(b"a", b"x"), (b"b", b"y")] }, &[(200, "")]),
         ],
     );
-}
-
-#[test]
-fn a_batch_is_cut_where_it_gets_long_and_one_pair_is_always_taken() {
-    let large = vec![0; 700 << 10];
-    let pairs: [(&[u8], &[u8]); 3] = [(b"a", &large), (b"b", b"1"), (b"c", &large)];
-    let pairs: Vec<_> = pairs.iter().collect();
-    assert_eq!((fitting(&pairs), fitting(&pairs[2..])), (2, 1));
-    let huge = vec![0; 2 << 20];
-    assert_eq!(fitting(&[&(b"a", &huge)]), 1);
 }

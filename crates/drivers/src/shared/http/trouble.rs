@@ -1,7 +1,7 @@
 //! The ways in which an operation over HTTP fails, and what is known of the operation then.
 
 use super::HttpError;
-use store::asynchronous::{BufferedReply, ReplyBuffer};
+use store::asynchronous::{BufferedReply, IntoReply, ReplyBuffer};
 
 /// The lowest status that says that the server failed; such an answer leaves open how far the server came.
 const SERVER_FAILED: u16 = 500;
@@ -48,31 +48,44 @@ impl HttpTrouble {
     pub(crate) fn in_part(self) -> HttpTrouble {
         let words = |words: String| format!("{words} (a part was carried out before)");
         match self {
-            HttpTrouble::Refused(said) | HttpTrouble::Http(HttpError::NotConnected(said)) => {
+            HttpTrouble::Refused(said)
+            | HttpTrouble::Http(HttpError::NotConnected(said) | HttpError::TooLong(said)) => {
                 HttpTrouble::Unknown(words(said))
             }
             other => other,
         }
     }
 
+    /// Returns the same trouble for an operation of which `parts` parts were carried out before.
+    #[cfg(any(feature = "etcd", feature = "hbase"))]
+    pub(crate) fn after(self, parts: usize) -> HttpTrouble {
+        if parts > 0 { self.in_part() } else { self }
+    }
+
     /// Returns the trouble in words.
     pub(crate) fn words(self) -> String {
         match self {
-            HttpTrouble::Http(HttpError::NotConnected(words) | HttpError::Lost(words) | HttpError::Protocol(words))
+            HttpTrouble::Http(
+                HttpError::NotConnected(words)
+                | HttpError::Lost(words)
+                | HttpError::Protocol(words)
+                | HttpError::TooLong(words),
+            )
             | HttpTrouble::Refused(words)
             | HttpTrouble::Unknown(words)
             | HttpTrouble::Nonsense(words) => words,
         }
     }
+}
 
-    /// Returns the reply of a slot whose operation failed.
+impl IntoReply for HttpTrouble {
     #[cold]
-    pub(crate) fn reply(self, out: &mut ReplyBuffer) -> BufferedReply {
+    fn reply(self, out: &mut ReplyBuffer) -> BufferedReply {
         match self {
             HttpTrouble::Http(HttpError::NotConnected(words)) => out.not_connected(words),
             HttpTrouble::Http(HttpError::Lost(words)) => out.connection_lost(words),
             HttpTrouble::Http(HttpError::Protocol(words)) | HttpTrouble::Nonsense(words) => out.protocol(words),
-            HttpTrouble::Refused(words) => out.refused(words),
+            HttpTrouble::Http(HttpError::TooLong(words)) | HttpTrouble::Refused(words) => out.refused(words),
             HttpTrouble::Unknown(words) => out.unknown(words),
         }
     }

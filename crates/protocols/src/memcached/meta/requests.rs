@@ -38,6 +38,18 @@ pub(super) fn put(out: &mut Vec<u8>, key: &[u8], value: &[u8], flags: &[u8], tok
     out.extend_from_slice(b"\r\n");
 }
 
+/// Returns the flag of a time to live, in whole seconds: a space, `T` and seven digits.
+#[inline]
+pub(super) fn lifetime(ttl_ms: u64) -> [u8; 9] {
+    let mut flag = *b" T0000000";
+    let mut left = ttl_ms.div_ceil(1000);
+    for digit in flag[2..].iter_mut().rev() {
+        *digit = b'0' + (left % 10) as u8;
+        left /= 10;
+    }
+    flag
+}
+
 pub(super) fn compare_and_set(out: &mut Vec<u8>, key: &[u8], version: u64, value: &[u8], token: u32) {
     let mut flag = [0; 22];
     let mut rest = &mut flag[..];

@@ -91,6 +91,9 @@ proptest! {
                 Operation::CompareAndSet { key: k, expected: Expected::Absent, value: v },
                 Operation::CompareAndSet { key: k, expected, value: v },
                 Operation::GetMany { keys: &keys },
+                Operation::PutTtl { key: k, value: v, ttl_ms: 30 * 86_400_000 },
+                Operation::Touch { key: k, ttl_ms: 1000 },
+                Operation::TimeLeft { key: k },
             ];
             for operation in operations {
                 assert_eq!(codec.encode(&operation, &mut out).kind, operation.kind());
@@ -110,6 +113,9 @@ proptest! {
                 request("mg", k, None, &["v", "q"], 9),
                 request("mg", b"other", None, &["v", "q"], 10),
                 end,
+                request("ms", k, Some(v), &["T2592000"], 11),
+                request("mg", k, None, &["T0000001"], 12),
+                request("mg", k, None, &["t"], 13),
             ]);
         }
     }
@@ -149,7 +155,9 @@ fn decoded(kind: OperationKind, input: &[u8]) -> String {
 
 #[test]
 fn replies_fed_one_byte_at_a_time_are_incomplete_until_they_are_whole() {
-    use OperationKind::{Append, CompareAndSet, Delete, Get, GetCounter, GetMany, GetVersioned, Increment, Put};
+    use OperationKind::{
+        Append, CompareAndSet, Delete, Get, GetCounter, GetMany, GetVersioned, Increment, Put, PutTtl, TimeLeft, Touch,
+    };
     let cases: &[(OperationKind, &[u8], &str)] = &[
         (Get, b"VA 5 OAAAA\r\na\r\nbc\r\n", "Value"),
         (Get, b"VA 0 OAAAA\r\n\r\n", "Value([])"),
@@ -172,6 +180,12 @@ fn replies_fed_one_byte_at_a_time_are_incomplete_until_they_are_whole() {
         (CompareAndSet, b"NS OAAAA\r\n", "Conflict"),
         (GetMany, b"VA 1 OAAAA\r\n1\r\nVA 4 OAAAC\r\nMN\r\n\r\nMN\r\n", "Rows"),
         (GetMany, b"MN\r\n", "Rows"),
+        (PutTtl, b"HD OAAAA\r\n", "Done"),
+        (Touch, b"HD OAAAA\r\n", "Done"),
+        (Touch, b"EN OAAAA\r\n", "Missing"),
+        (TimeLeft, b"HD t59 OAAAA\r\n", "Number(59000)"),
+        (TimeLeft, b"HD t-1 OAAAA\r\n", "Number(-1)"),
+        (TimeLeft, b"EN OAAAA\r\n", "Missing"),
         (GetMany, b"VA 1 OAAAA\r\n1\r\nCLIENT_ERROR no\r\nMN\r\n", "Refused(\"CLIENT_ERROR no\")"),
     ];
     for (kind, whole, words) in cases {

@@ -23,6 +23,7 @@ pub(super) enum Says<'a> {
     Exists,
     NotFound,
     Deleted,
+    Touched,
     Version,
     /// A number in digits, perhaps with spaces behind them.
     Number(&'a [u8]),
@@ -59,6 +60,7 @@ impl<'a> Line<'a> {
             b"EXISTS" => Says::Exists,
             b"NOT_FOUND" => Says::NotFound,
             b"DELETED" => Says::Deleted,
+            b"TOUCHED" => Says::Touched,
             [b'0'..=b'9', ..] => Says::Number(line),
             words if words.starts_with(b"VERSION ") => Says::Version,
             words if [&b"ERROR"[..], b"CLIENT_ERROR", b"SERVER_ERROR"].iter().any(|start| words.starts_with(start)) => {

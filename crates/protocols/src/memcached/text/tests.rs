@@ -31,6 +31,8 @@ fn requests_are_the_lines_of_the_protocol() {
             b"get 1 2 3 4 5 6 7\r\nget ~fg==\r\n",
         ),
         (Operation::GetMany { keys: &[] }, b"version\r\n"),
+        (Operation::PutTtl { key: b"k", value: b"v", ttl_ms: 2000 }, b"set k 0 2 1\r\nv\r\n"),
+        (Operation::Touch { key: b"a b", ttl_ms: 1500 }, b"touch ~YSBi 2\r\n"),
         (Operation::PutMany { pairs: &[(b"a", b"1"), (b"b", b"")] }, b"set a 0 0 1\r\n1\r\nset b 0 0 0\r\n\r\n"),
     ];
     for (operation, bytes) in cases {
@@ -114,6 +116,9 @@ fn replies_fed_one_byte_at_a_time_are_incomplete_until_they_are_whole() {
         (&Operation::GetCounter { key: b"k" }, b"VALUE k 0 3\r\n7  \r\nEND\r\n", "Number(7)"),
         (&put, b"STORED\r\n", "Done"),
         (&put, b"NOT_STORED\r\n", "Refused"),
+        (&Operation::PutTtl { key: b"k", value: b"v", ttl_ms: 1000 }, b"STORED\r\n", "Done"),
+        (&Operation::Touch { key: b"k", ttl_ms: 1000 }, b"TOUCHED\r\n", "Done"),
+        (&Operation::Touch { key: b"k", ttl_ms: 1000 }, b"NOT_FOUND\r\n", "Missing"),
         (&delete, b"DELETED\r\n", "Done"),
         (&delete, b"NOT_FOUND\r\n", "Missing"),
         (&append, b"STORED\r\nSTORED\r\n", "Done"),

@@ -1,7 +1,7 @@
 //! The codec without sockets: requests read by the other side's rules, replies in pieces, lies and noise.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
-use super::{Nats, Reads, Repliers, Shared};
+use super::{MessageLives, Nats, Reads, Repliers, Shared};
 use crate::nats::bucket::Bucket;
 use std::sync::Arc;
 use store::wire::{Codec, Decoded, Expect, Head};
@@ -13,7 +13,14 @@ fn codec(reads: Reads) -> Nats {
 
 fn codec_of(reads: Reads, repliers: Repliers) -> Nats {
     let bucket = Bucket::of(&Endpoint { database: Some("b".into()), ..Endpoint::loopback(4222) }).unwrap();
-    let shared = Shared { bucket, reads, repliers, max_value_bytes: 100, connect: b"CONNECT {}\r\n".to_vec() };
+    let shared = Shared {
+        bucket,
+        reads,
+        repliers,
+        lives: MessageLives::Each,
+        max_value_bytes: 100,
+        connect: b"CONNECT {}\r\n".to_vec(),
+    };
     Nats::new(Arc::new(shared), b"_INBOX.x.".to_vec())
 }
 
@@ -57,7 +64,13 @@ fn requests_are_those_of_the_key_value_store() {
             absent,
             "HPUB $KV.b.k _INBOX.x.1 52 52\r\nNATS/1.0\r\nNats-Expected-Last-Subject-Sequence: 0\r\n\r\n\r\n",
         ),
+        (
+            Direct,
+            Operation::PutTtl { key: b"k", value: b"new", ttl_ms: 90_000 },
+            "HPUB $KV.b.k _INBOX.x.1 26 29\r\nNATS/1.0\r\nNats-TTL: 90\r\n\r\nnew\r\n",
+        ),
         // What cannot be is sent to the own inbox instead, with the reason.
+        (Direct, Operation::PutTtl { key: b"k", value: &long, ttl_ms: 1000 }, "PUB _INBOX.x.1 1\r\nv\r\n"),
         (Direct, Operation::CompareAndSet { key: b"k", expected: no_version, value: b"" }, "PUB _INBOX.x.1 1\r\nc\r\n"),
         (Direct, Operation::Put { key: b"k", value: &long }, "PUB _INBOX.x.1 1\r\nv\r\n"),
         (Direct, Operation::Get { key: &[b'k'; 1025] }, "PUB _INBOX.x.1 1\r\nk\r\n"),
@@ -86,7 +99,7 @@ fn decoded(reads: Reads, kind: OperationKind, input: &[u8]) -> String {
 
 #[test]
 fn replies_are_read_as_the_server_means_them_and_only_when_they_are_whole() {
-    use OperationKind::{CompareAndSet, Delete, Get, GetVersioned, Put};
+    use OperationKind::{CompareAndSet, Delete, Get, GetVersioned, Put, PutTtl};
     use Reads::{Direct, Leader};
     let error = |code: u32, number: u32| {
         format!(r#"{{"error":{{"code":{code},"err_code":{number},"description":"words"}},"stream":"KV_b","seq":0}}"#)
@@ -101,6 +114,9 @@ fn replies_are_read_as_the_server_means_them_and_only_when_they_are_whole() {
         (Direct, Put, to_inbox("", &error(400, 10077)), "Refused(\"words\")"),
         (Direct, Put, to_inbox("", &error(503, 10008)), "Unknown(\"words\")"),
         (Direct, Put, to_inbox("NATS/1.0 503\r\n\r\n", ""), "NotConnected(\"503"),
+        (Direct, PutTtl, to_inbox("", r#"{"stream":"KV_b","seq":2}"#), "Done"),
+        (Direct, PutTtl, to_inbox("", &error(400, 10165)), "Refused(\"words\")"),
+        (Direct, PutTtl, to_inbox("", "t"), "Refused(\"nothing expires"),
         (Direct, Put, to_inbox("", "v"), "Refused(\"a value longer"),
         (Direct, Put, to_inbox("", "k"), "Refused(\"a key over"),
         (Direct, CompareAndSet, to_inbox("", r#"{"stream":"KV_b","seq":2}"#), "Done"),

@@ -65,6 +65,9 @@ proptest! {
             (Operation::GetMany { keys: &[] }, vec![b"PING"]),
             (Operation::PutMany { pairs: &pairs }, vec![b"MSET", k, v, o, k]),
             (Operation::PutMany { pairs: &[] }, vec![b"PING"]),
+            (Operation::PutTtl { key: k, value: v, ttl_ms: 1500 }, vec![b"SET", k, v, b"PX", b"1500"]),
+            (Operation::Touch { key: k, ttl_ms: 1 }, vec![b"PEXPIRE", k, b"1"]),
+            (Operation::TimeLeft { key: k }, vec![b"PTTL", k]),
         ];
         for (operation, expected) in cases {
             let (expect, arguments) = encoded(&operation);
@@ -121,7 +124,10 @@ fn decoded(kind: OperationKind, detail: u32, input: &[u8]) -> String {
 
 #[test]
 fn replies_fed_one_byte_at_a_time_are_incomplete_until_they_are_whole() {
-    use OperationKind::{Append, CompareAndSet, Delete, Get, GetCounter, GetFields, GetMany, Increment, Put, PutMany};
+    use OperationKind::{
+        Append, CompareAndSet, Delete, Get, GetCounter, GetFields, GetMany, Increment, Put, PutMany, PutTtl, TimeLeft,
+        Touch,
+    };
     let cases: &[(OperationKind, u32, &[u8], &str)] = &[
         (Get, 0, b"$5\r\na\r\nbc\r\n", "Value"),
         (Get, 0, b"$0\r\n\r\n", "Value([])"),
@@ -148,6 +154,13 @@ fn replies_fed_one_byte_at_a_time_are_incomplete_until_they_are_whole() {
         (GetFields, 0, b"*4\r\n$1\r\nf\r\n$1\r\n1\r\n$1\r\ng\r\n$2\r\n22\r\n", "Rows"),
         (GetFields, 0, b"*0\r\n", "Rows"),
         (PutMany, 2, b"+OK\r\n", "Done"),
+        (PutTtl, 0, b"+OK\r\n", "Done"),
+        (PutTtl, 0, b"-ERR invalid expire time\r\n", "Refused"),
+        (Touch, 0, b":1\r\n", "Done"),
+        (Touch, 0, b":0\r\n", "Missing"),
+        (TimeLeft, 0, b":1500\r\n", "Number(1500)"),
+        (TimeLeft, 0, b":-1\r\n", "Number(-1)"),
+        (TimeLeft, 0, b":-2\r\n", "Missing"),
     ];
     for (kind, detail, whole, words) in cases {
         for end in 0..whole.len() {
