@@ -4,6 +4,7 @@ mod append;
 mod bytes;
 mod clients;
 mod counters;
+mod expiry;
 mod keys;
 mod many;
 mod pipelines;
@@ -56,6 +57,7 @@ pub fn all() -> Vec<Case> {
         append::cases(),
         counters::cases(),
         swaps::cases(),
+        expiry::cases(),
         clients::cases(),
         sessions::cases(),
     ];

@@ -1,6 +1,6 @@
 //! Why a case did not pass.
 
-use job::{Offence, printable};
+use jobkit::{Offence, printable};
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use study::{Reason, ReasonKind};

@@ -3,7 +3,7 @@
 use crate::fault::{Stop, difference, excerpt};
 use crate::subject::Subject;
 use crate::written::{KeyLedger, Owner};
-use job::{Offence, printable};
+use jobkit::{Offence, printable};
 use std::sync::atomic::Ordering;
 use store::{BlockingClient, Expected, Operation, OwnedFailure, OwnedReply};
 use study::ReasonKind;

@@ -6,10 +6,10 @@
 use kvtrial_check::{CaseStatus, CheckFinding, CheckReport, Options};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use store::immediate::{Immediate, SyncStore};
 use store::{
-    Capabilities, Counter, Expected, Facts, Failure, Operation, OperationKind, OperationSet, Overflow, Reply,
+    Capabilities, Counter, Expected, Expiry, Facts, Failure, Operation, OperationKind, OperationSet, Overflow, Reply,
     RowBuffer, Session, SessionPlan, Store, StoreError, Threading,
 };
 use study::ReasonKind;
@@ -62,6 +62,14 @@ enum Bug {
     Panics,
     /// Values over the declared limit are kept.
     TakesTooMuch,
+    /// A value is gone at once, not when its time to live is over.
+    ExpiresAtOnce,
+    /// A time to live is taken and forgotten.
+    NeverExpires,
+    /// A key is said to have no time to live.
+    TellsNoTime,
+    /// Touching a key says that it is there, and changes nothing.
+    TouchesNothing,
 }
 
 const LIMIT: usize = 2 << 20;
@@ -72,6 +80,7 @@ static CAPABILITIES: Capabilities = Capabilities {
     max_value_bytes: LIMIT,
     value_limit_is_hard: true,
     counter: Some(Counter { min: -1000, max: 2_000_000, overflow: Overflow::Wraps }),
+    expiry: Some(Expiry::IN_MS),
     ..Capabilities::BASIC
 };
 
@@ -81,6 +90,7 @@ struct Data {
     order: Vec<Vec<u8>>,
     counters: BTreeMap<Vec<u8>, i64>,
     fields: BTreeMap<Vec<u8>, BTreeMap<Vec<u8>, i64>>,
+    over: BTreeMap<Vec<u8>, Instant>,
     version: u64,
     appends: u64,
 }
@@ -122,6 +132,7 @@ impl Store for Buggy {
 
 impl Data {
     fn put(&mut self, key: &[u8], value: Vec<u8>) {
+        self.over.remove(key);
         self.version += 1;
         if self.values.insert(key.to_vec(), (value, self.version)).is_none() {
             self.order.push(key.to_vec());
@@ -147,7 +158,13 @@ impl Handle {
     }
 
     fn read(&mut self, key: &[u8]) -> Option<u64> {
-        let found = self.data.lock().unwrap().values.get(&self.key(key)).cloned();
+        let mut data = self.data.lock().unwrap();
+        let key = self.key(key);
+        if data.over.get(&key).is_some_and(|over| *over <= Instant::now()) {
+            data.values.remove(&key);
+        }
+        let found = data.values.get(&key).cloned();
+        drop(data);
         match found {
             Some((value, version)) => {
                 assert!(self.bug != Bug::Panics || value.len() != 1 << 20, "not prepared for {} bytes", value.len());
@@ -185,6 +202,38 @@ impl SyncStore for Handle {
                 let mut data = shared.lock().unwrap();
                 let kept = self.kept(data.values.get(&key).map(|(old, _)| &old[..]), value);
                 data.put(&key, kept);
+                Reply::Done
+            }
+            Operation::PutTtl { key, value, ttl_ms } => {
+                let key = self.key(key);
+                let mut data = shared.lock().unwrap();
+                data.put(&key, value.to_vec());
+                let ttl_ms = if self.bug == Bug::ExpiresAtOnce { 0 } else { ttl_ms };
+                if self.bug != Bug::NeverExpires {
+                    data.over.insert(key, Instant::now() + Duration::from_millis(ttl_ms));
+                }
+                Reply::Done
+            }
+            Operation::Command { .. } | Operation::Sql { .. } => Reply::Missing,
+            Operation::TimeLeft { key } => {
+                if self.read(key).is_none() {
+                    return Reply::Missing;
+                }
+                let over = shared.lock().unwrap().over.get(&self.key(key)).copied();
+                let left = over.filter(|_| self.bug != Bug::TellsNoTime);
+                Reply::Number(
+                    left.map_or(store::LASTS, |over| over.saturating_duration_since(Instant::now()).as_millis() as i64),
+                )
+            }
+            Operation::Touch { key, ttl_ms } => {
+                if self.bug == Bug::TouchesNothing {
+                    return Reply::Done;
+                }
+                if self.read(key).is_none() {
+                    return Reply::Missing;
+                }
+                let over = Instant::now() + Duration::from_millis(ttl_ms);
+                shared.lock().unwrap().over.insert(self.key(key), over);
                 Reply::Done
             }
             Operation::Delete { key } => {
@@ -403,6 +452,15 @@ fn compare_and_set_that_does_not_compare_or_not_at_once_is_caught() {
 fn a_delete_that_several_clients_hear_of_is_caught() {
     let case = "of 16 clients that delete one key";
     assert_caught(Bug::DeletesInTwoSteps, case, ReasonKind::WrongReply, ":deleted in round ", "of 16 clients heard");
+}
+
+#[test]
+fn a_time_to_live_that_is_not_kept_is_caught() {
+    let case = "a value with a time to live";
+    assert_caught(Bug::ExpiresAtOnce, case, ReasonKind::ExpiredEarly, ":expires: ", "before its 510 ms");
+    assert_caught(Bug::NeverExpires, case, ReasonKind::ExpiredLate, ":expires: ", "still there");
+    assert_caught(Bug::TellsNoTime, case, ReasonKind::WrongNumber, ":lasts: ", "has no time to live");
+    assert_caught(Bug::TouchesNothing, case, ReasonKind::UnexpectedHit, ":never there: ", "did not exist");
 }
 
 #[test]

@@ -19,7 +19,7 @@ fn connect(protocol: Protocol, endpoint: &Endpoint) -> Box<dyn Store> {
         Protocol::Memcached => "memcached",
         Protocol::Tyrant => "tyrant",
     };
-    let Opener::Server { connect, .. } = stores::find(name).unwrap().opener else { panic!("{name} is a server") };
+    let Opener::Server { connect, .. } = catalog::find(name).unwrap().opener else { panic!("{name} is a server") };
     connect(&Spec::private(name), std::slice::from_ref(endpoint)).unwrap()
 }
 
@@ -34,7 +34,7 @@ fn check(protocol: Protocol, rules: Vec<Rule>) -> (CheckReport, LyingServer) {
 }
 
 fn printable(key: &[u8]) -> String {
-    job::printable(key)
+    jobkit::printable(key)
 }
 
 /// Tells one lie about keys with `part` in them, and demands that it is the first failure of the check, of one of these kinds,

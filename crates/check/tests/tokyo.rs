@@ -17,7 +17,7 @@ fn assert_correct(name: &str, store: &dyn Store) {
 
 #[test]
 fn tokyo_cabinet_is_correct_with_transactions_and_without() {
-    let info = stores::find("tokyocabinet").unwrap();
+    let info = catalog::find("tokyocabinet").unwrap();
     assert!(matches!(info.probe(), Availability::Found(_)), "not found; install it with: {}", info.install);
     let Opener::Embedded(open) = info.opener else { panic!("not embedded") };
     for spec in ["tokyocabinet", "tokyocabinet,durability=none"] {
@@ -27,7 +27,7 @@ fn tokyo_cabinet_is_correct_with_transactions_and_without() {
 }
 
 fn connected(name: &str, listen: Listen, endpoint: impl FnOnce(&TyrantServer) -> Endpoint) {
-    let Opener::Server { connect, .. } = stores::find(name).unwrap().opener else { panic!("{name} is no server") };
+    let Opener::Server { connect, .. } = catalog::find(name).unwrap().opener else { panic!("{name} is no server") };
     let directory = tempfile::tempdir().unwrap();
     let server = TyrantServer::start(listen, &directory.path().join("casket.tch")).unwrap();
     assert_correct(name, &*connect(&Spec::private(name), &[endpoint(&server)]).unwrap());

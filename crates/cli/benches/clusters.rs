@@ -93,7 +93,7 @@ fn ns_per_key(keys: &[String], mut body: impl FnMut(&[u8])) -> f64 {
 /// A session over a store that keeps nothing, so that what is left is the way to it.
 fn null_session(spec: &str, directory: &Path) -> Box<dyn Session> {
     let spec: Spec = spec.parse().unwrap();
-    let store = host::open(stores::find(&spec.name).unwrap(), &spec, directory).unwrap();
+    let store = host::open(catalog::find(&spec.name).unwrap(), &spec, directory).unwrap();
     store.store().session(SessionPlan { clients: 1, pipeline: 1 }).unwrap()
 }
 
@@ -268,7 +268,7 @@ const READERS: u32 = 16;
 fn cassandra(directory: &Path) {
     const GETS: u64 = 100_000;
     const WARM_UPS: usize = 6;
-    let info = stores::find("cassandra").unwrap();
+    let info = catalog::find("cassandra").unwrap();
     if let Some(what) = missing(info) {
         return println!("cassandra: left out, {what}");
     }
@@ -330,7 +330,7 @@ fn bare_gets(address: &str, gets: u64, connections: usize) -> f64 {
 fn start(directory: &Path) {
     for (spec, rounds) in [("redis-cluster", 3), ("etcd,nodes=3", 3), ("nats,nodes=3", 3), ("cassandra,nodes=3", 1)] {
         let parsed: Spec = spec.parse().unwrap();
-        let info = stores::find(&parsed.name).unwrap();
+        let info = catalog::find(&parsed.name).unwrap();
         if let Some(what) = missing(info) {
             println!("start of {spec}: left out, {what}");
             continue;

@@ -146,7 +146,7 @@ const BLOCK: usize = 1024;
 /// The same events into the same store by its session, without engine and job: keys are announced a turn ahead, one append in 64 is timed,
 /// and replies are not looked at. So the same lines of memory are touched in the same order. CPU seconds per append.
 fn bare_appends(directory: &Path) -> f64 {
-    let info = stores::find("ram").unwrap();
+    let info = catalog::find("ram").unwrap();
     let Opener::Embedded(open) = info.opener else { panic!("ram is not embedded") };
     let store = open(&"ram,map=lines".parse().unwrap(), directory).unwrap();
     let mut session = store.session(SessionPlan { clients: 1, pipeline: 1 }).unwrap();

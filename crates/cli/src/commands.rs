@@ -15,6 +15,7 @@ mod leftovers;
 mod man;
 mod new;
 mod notebook;
+mod offer;
 mod plan;
 mod preset;
 mod query;
@@ -55,7 +56,7 @@ pub fn carry_out(arguments: Arguments, leave: Leave) -> ExitCode {
 
 /// Prepares what every command of a user needs first.
 fn prepare(leave: Leave) -> Result<(), CommandFailure> {
-    ::stores::echo_served_by(echo::command_line());
+    ::catalog::echo_served_by(echo::command_line());
     ::terminal::fit_terminal();
     host::interrupt::install(move || leave(failure::INTERRUPTED))
         .map_err(|error| CommandFailure::usage(format!("signals cannot be handled: {error}")))?;

@@ -18,14 +18,23 @@ pub fn example() -> clap::builder::PossibleValuesParser {
     script::EXAMPLES.iter().map(|example| example.name).collect::<Vec<_>>().into()
 }
 
-/// Offers names of stores; specs begin with one.
-pub fn store() -> Hinted {
-    Hinted(|| stores::all().map(|store| store.name).collect())
+/// Offers the languages of plugins; no other text may stand there.
+pub fn language() -> clap::builder::PossibleValuesParser {
+    catalog::PLUGIN_TEMPLATES.iter().map(|template| template.language).collect::<Vec<_>>().into()
 }
 
-/// Offers names of stores whose programs are fetched; no other text may stand there.
-pub fn fetched() -> clap::builder::PossibleValuesParser {
-    stores::bundles().map(|bundle| bundle.store).collect::<Vec<_>>().into()
+/// Offers names of stores; specs begin with one.
+pub fn store() -> Hinted {
+    Hinted(|| catalog::all().map(|store| store.name).collect())
+}
+
+/// Offers names of stores whose programs are fetched, and their versions where there are several.
+pub fn fetched() -> Hinted {
+    Hinted(|| {
+        let mut names: Vec<&str> = catalog::bundles().map(|bundle| bundle.store).collect();
+        names.dedup();
+        names
+    })
 }
 
 impl TypedValueParser for Hinted {

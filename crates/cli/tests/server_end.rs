@@ -62,7 +62,7 @@ fn a_run_knows_within_a_tenth_of_a_second_that_its_server_has_ended() {
     let base = desk.path().to_owned();
     let job = jobs::find("ycsb").unwrap();
     let set = [("records", "100"), ("seconds", "20")].map(|(name, value)| (name.to_owned(), value.to_owned()));
-    let info = stores::find("redis-unix").unwrap();
+    let info = catalog::find("redis-unix").unwrap();
     let line = store::CommandLine::new(env!("CARGO_BIN_EXE_kvtrial")).arg("fork-server");
     let request = Request {
         job,

@@ -43,6 +43,29 @@ pub fn whole(text: &str) -> Option<u64> {
     number(text).filter(|number| number.fract() == 0.0 && (0.0..9e15).contains(number)).map(|number| number as u64)
 }
 
+/// Returns the milliseconds that a time stands for: `500ms`, `2s`, `30m`, `12h`, `7d`; digits alone are seconds. `None`: it is no time, or no whole
+/// number of milliseconds.
+///
+/// ```
+/// # use kvtrial_data as data;
+/// assert_eq!(["250ms", "1.5s", "30m", "2"].map(data::count::milliseconds), [Some(250), Some(1500), Some(1_800_000), Some(2000)]);
+/// assert_eq!(["", "s", "-1s", "0.5ms", "1y", "+1s"].map(data::count::milliseconds), [None; 6]);
+/// ```
+pub fn milliseconds(text: &str) -> Option<u64> {
+    let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+    let unit_ms = match &text[digits.len()..] {
+        "ms" => 1.0,
+        "s" | "" => 1e3,
+        "m" | "min" => 60e3,
+        "h" => 3_600e3,
+        "d" => 86_400e3,
+        _ => return None,
+    };
+    let written = digits.starts_with(|c: char| c.is_ascii_digit());
+    let ms = digits.replace('_', "").parse::<f64>().ok().filter(|_| written)? * unit_ms;
+    (ms.fract() == 0.0 && ms < 9e15).then_some(ms as u64)
+}
+
 /// Returns a number with letters behind it as digits alone, so that a study says the same however it was written; other texts as they are.
 ///
 /// ```

@@ -3,6 +3,7 @@
 use crate::command::RequestWords;
 use hashbrown::HashMap;
 use std::io::Write;
+use std::time::{Duration, Instant};
 
 const OK: &[u8] = b"+OK\r\n";
 const NIL: &[u8] = b"$-1\r\n";
@@ -22,6 +23,8 @@ enum Value {
 #[derive(Debug, Default)]
 pub struct Map {
     values: HashMap<Box<[u8]>, Value>,
+    /// When the values end that have a time to live; those of most jobs have none.
+    ends: HashMap<Box<[u8]>, Instant>,
 }
 
 impl Map {
@@ -29,6 +32,9 @@ impl Map {
     pub fn answer(&mut self, request: &RequestWords, input: &[u8], out: &mut Vec<u8>) {
         let word = |at| request.word(input, at);
         let key = word(1);
+        if !self.ends.is_empty() {
+            self.expire(key);
+        }
         match (word(0), request.len()) {
             (b"GET", 2) => match self.values.get(key) {
                 Some(Value::Bytes(value)) => bulk(out, value),
@@ -45,6 +51,26 @@ impl Map {
                     self.put(key, word(2));
                 }
                 out.extend_from_slice(if absent { OK } else { NIL });
+            }
+            (b"SET", 5) if word(3) == b"PX" => match integer(word(4)).filter(|ms| *ms > 0) {
+                Some(ms) => {
+                    self.put(key, word(2));
+                    self.ends.insert(key.into(), Instant::now() + Duration::from_millis(ms as u64));
+                    out.extend_from_slice(OK);
+                }
+                None => out.extend_from_slice(b"-ERR invalid expire time\r\n"),
+            },
+            (b"PEXPIRE", 3) => {
+                let ms = integer(word(2)).filter(|_| self.values.contains_key(key));
+                if let Some(ms) = ms {
+                    self.ends.insert(key.into(), Instant::now() + Duration::from_millis(ms.max(0) as u64));
+                }
+                number(out, i64::from(ms.is_some()));
+            }
+            (b"PTTL", 2) => {
+                let left = self.ends.get(key).map(|end| end.saturating_duration_since(Instant::now()).as_millis());
+                let lasts = if self.values.contains_key(key) { -1 } else { -2 };
+                number(out, left.map_or(lasts, |ms| ms as i64));
             }
             (b"DEL", 2) => number(out, i64::from(self.values.remove(key).is_some())),
             (b"APPEND", 3) => match self.values.get_mut(key) {
@@ -107,8 +133,19 @@ impl Map {
         }
     }
 
+    /// Takes a value away whose time to live is over.
+    fn expire(&mut self, key: &[u8]) {
+        if self.ends.get(key).is_some_and(|end| *end <= Instant::now()) {
+            self.ends.remove(key);
+            self.values.remove(key);
+        }
+    }
+
     #[inline]
     fn put(&mut self, key: &[u8], value: &[u8]) {
+        if !self.ends.is_empty() {
+            self.ends.remove(key);
+        }
         match self.values.get_mut(key) {
             // The room a much longer value had is given back.
             Some(Value::Bytes(kept)) if kept.capacity() <= 2 * value.len() + 64 => {
@@ -220,6 +257,28 @@ mod tests {
         assert_eq!(ask(&mut map, &["MSET", "a", "1", "b", ""]), "+OK\r\n");
         assert_eq!(ask(&mut map, &["MGET", "k", "b", "c"]), "*3\r\n$1\r\nx\r\n$0\r\n\r\n$-1\r\n");
         assert_eq!(ask(&mut map, &["DEL", "k"]) + &ask(&mut map, &["DEL", "k"]), ":1\r\n:0\r\n");
+    }
+
+    #[test]
+    fn a_value_is_gone_when_its_time_to_live_is_over_and_a_put_ends_that() {
+        let mut map = Map::default();
+        assert_eq!(ask(&mut map, &["SET", "k", "v", "PX", "1"]), "+OK\r\n");
+        assert_eq!(ask(&mut map, &["SET", "long", "v", "PX", "60000"]), "+OK\r\n");
+        assert_eq!(
+            ask(&mut map, &["SET", "put", "v", "PX", "1"]) + &ask(&mut map, &["SET", "put", "w"]),
+            "+OK\r\n+OK\r\n"
+        );
+        std::thread::sleep(std::time::Duration::from_millis(3));
+        let gets = ["k", "long", "put"].map(|key| ask(&mut map, &["GET", key]));
+        assert_eq!(gets, ["$-1\r\n", "$1\r\nv\r\n", "$1\r\nw\r\n"]);
+        assert_eq!(ask(&mut map, &["PEXPIRE", "long", "0"]) + &ask(&mut map, &["GET", "long"]), ":1\r\n$-1\r\n");
+        assert_eq!(ask(&mut map, &["PEXPIRE", "none", "5"]), ":0\r\n");
+        ask(&mut map, &["SET", "timed", "v", "PX", "3600000"]);
+        let left: u64 = ask(&mut map, &["PTTL", "timed"]).trim_start_matches(':').trim_end().parse().unwrap_or(0);
+        assert!((3_500_000..=3_600_000).contains(&left), "{left}");
+        ask(&mut map, &["SET", "timed", "v"]);
+        assert_eq!(ask(&mut map, &["PTTL", "timed"]) + &ask(&mut map, &["PTTL", "none"]), ":-1\r\n:-2\r\n");
+        assert!(ask(&mut map, &["SET", "k", "v", "PX", "0"]).starts_with("-ERR invalid expire"));
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Operations per CPU second of the whole loop on the null store: median of interleaved slices, thread CPU time.
 //! `cargo run --release -p kvtrial-engine --example null_rate`
 
-use job::{Offence, Phase, Step, Think, Trial, Worker};
+use jobkit::{Offence, Phase, Step, Think, Trial, Worker};
 use kvtrial_engine::{Settings, Timing, run_phase};
 use std::ops::Range;
 use std::sync::atomic::AtomicBool;
@@ -70,7 +70,7 @@ impl Worker for MixWorker {
 }
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let Some(Opener::Embedded(open)) = stores::find("null").map(|info| info.opener) else {
+    let Some(Opener::Embedded(open)) = catalog::find("null").map(|info| info.opener) else {
         return Err("there is no null store".into());
     };
     let null = open(&Spec::private("null"), std::path::Path::new(""))?;

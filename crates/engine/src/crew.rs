@@ -9,7 +9,7 @@ use crate::pulse::{Pulse, Pulses};
 use crate::schedule::Schedule;
 use crate::settings::{Arrivals, Outages, Settings};
 use crate::starting_line::{Start, StartingLine};
-use job::{Pace, Phase, Trial};
+use jobkit::{Pace, Phase, Trial};
 use measure::{Clock, thread_cpu};
 use measure::{Live, Progress};
 use std::collections::BTreeMap;

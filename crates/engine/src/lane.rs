@@ -14,7 +14,7 @@ use crate::outcome::End;
 use crate::pulse::Pulse;
 use crate::schedule::{Next, Schedule};
 use crate::settings::Settings;
-use job::{Books, Worker};
+use jobkit::{Books, Worker};
 use measure::{Clock, Live, Series, Ticks};
 use open::Open;
 use patience::Patience;

@@ -1,6 +1,6 @@
 //! The loop: slots, closed and open loop, deadlines, verification of replies.
 //!
-//! A [`Crew`] drives the phases of a [`Trial`](job::Trial) on an opened store over any number of threads and connections, which it keeps
+//! A [`Crew`] drives the phases of a [`Trial`](jobkit::Trial) on an opened store over any number of threads and connections, which it keeps
 //! from phase to phase; each phase comes to an [`Outcome`].
 //!
 //! What never lives here: a particular store or job, starting processes, statistics over trials, printing.

@@ -2,7 +2,7 @@
 
 use crate::dark::Darkness;
 use crate::growth::Grown;
-use job::Offences;
+use jobkit::Offences;
 use measure::{Counts, Histograms, Timeline};
 use serde::{Deserialize, Serialize};
 use std::time::Duration;

@@ -5,7 +5,7 @@ use crate::dark::Gap;
 use crate::growth::Growth;
 use crate::outcome::{End, Outcome};
 use crate::settings::{Outages, Settings};
-use job::{Offence, Offences};
+use jobkit::{Offence, Offences};
 use measure::Series;
 use measure::{Clock, Ticks};
 use measure::{Counts, Histograms};

@@ -3,7 +3,7 @@
 mod common;
 
 use common::{Behaviour, Gets, Simulated};
-use job::{Offence, Phase, Step, Trial, Worker};
+use jobkit::{Offence, Phase, Step, Trial, Worker};
 use kvtrial_engine::{Arrivals, Settings, Timing, run_phase};
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
@@ -89,7 +89,7 @@ fn allocations_of(store: &dyn Store, per_slot: u64, settings: &Settings) -> u64 
 
 #[test]
 fn a_million_operations_allocate_nothing_in_a_closed_loop() {
-    let Opener::Embedded(open) = stores::find("null").unwrap().opener else { panic!("null is embedded") };
+    let Opener::Embedded(open) = catalog::find("null").unwrap().opener else { panic!("null is embedded") };
     let null = open(&Spec::private("null"), std::path::Path::new("")).unwrap();
     for timing in [Timing::Every, Timing::Sampled(64)] {
         let settings = Settings { pipeline: 4, timing, ..Settings::default() };

@@ -3,7 +3,7 @@
 mod common;
 
 use common::{Behaviour, Gets, OnlyOnce, Simulated, go_first};
-use job::{Arriving, Offence, Phase, Step, Trial, Worker};
+use jobkit::{Arriving, Offence, Phase, Step, Trial, Worker};
 use kvtrial_engine::{Arrivals, End, Outcome, Settings, run_phase};
 use std::ops::Range;
 use std::sync::Mutex;

@@ -2,7 +2,7 @@
 //! the keys that is dark.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
-use job::{Offence, Phase, Step, Trial, Worker};
+use jobkit::{Offence, Phase, Step, Trial, Worker};
 use kvtrial_engine::{Arrivals, Darkness, End, Outages, Outcome, Settings};
 use std::ops::Range;
 use std::sync::atomic::AtomicBool;

@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used, missing_docs)]
 
 use engine::{End, Outcome};
-use job::Offence;
+use jobkit::Offence;
 use kvtrial_engine as engine;
 use measure::{Counts, Histograms};
 use std::time::Duration;

@@ -13,13 +13,15 @@ macro_rules! adapters {
     };
 }
 
-/// Names the adapters whose programs `kvtrial fetch-store` gets.
+/// Names the programs that `kvtrial fetch-store` gets: first adapters with one version, then the products with several, then adapters of several stores.
 #[macro_export]
 macro_rules! bundles {
-    ($($name:ident),* $(,)?) => {
+    (one: [$($one:ident),*], several: [$($several:path),*] $(, stores: [$($stores:ident),*])?) => {
         /// Returns the programs that `kvtrial fetch-store` gets for stores of this crate.
         pub fn bundles() -> impl Iterator<Item = &'static store::Bundle> {
-            [$(&$name::BUNDLE),*].into_iter()
+            let all: [&'static [store::Bundle]; _] =
+                [$(std::slice::from_ref(&$one::BUNDLE),)* $($several.0,)* $($($stores::BUNDLES),*)?];
+            all.into_iter().flatten()
         }
     };
 }

@@ -6,7 +6,7 @@ use data::fans::FanSet;
 use data::scramble::Scramble;
 use data::wyrand::WyRand;
 use data::zipf::Zipf;
-use job::{Job, Step, TrialSetup, Worker};
+use jobkit::{Job, Step, TrialSetup, Worker};
 use kvtrial_jobs as jobs;
 use kvtrial_jobs::fans::{JsonNames, Merger, decode};
 use kvtrial_jobs::fingerprint::fingerprint;

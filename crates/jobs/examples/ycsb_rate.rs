@@ -2,7 +2,7 @@
 //! thread CPU time. `cargo run --release -p kvtrial-jobs --example ycsb_rate`
 
 use engine::{Settings, Timing, run_phase};
-use job::TrialSetup;
+use jobkit::TrialSetup;
 use kvtrial_jobs as jobs;
 use std::sync::atomic::AtomicBool;
 use store::Opener;
@@ -12,7 +12,7 @@ const SLICES: usize = 9;
 const RUN: usize = 1;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let Some(Opener::Embedded(open)) = stores::find("null").map(|info| info.opener) else {
+    let Some(Opener::Embedded(open)) = catalog::find("null").map(|info| info.opener) else {
         return Err("there is no null store".into());
     };
     let null = open(&Spec::private("null"), std::path::Path::new(""))?;

@@ -17,7 +17,7 @@ mod trial;
 
 use answer::ExpectedAnswer;
 use data::append::{Events, KEY_BYTES, RECORD_BYTES};
-use job::{Job, JobError, JobExtras, JobInfo, JobRequest, ParamInfo, Trial, TrialSetup};
+use jobkit::{Job, JobError, JobExtras, JobInfo, JobRequest, ParamInfo, Trial, TrialSetup};
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
 use store::{Capabilities, Keeps, OperationKind};

@@ -15,7 +15,7 @@ mod trial;
 
 use data::docs::{DocSet, IdScheme};
 use input::Input;
-use job::{Job, JobError, JobExtras, JobInfo, JobRequest, ParamInfo, Trial, TrialSetup, printable};
+use jobkit::{Job, JobError, JobExtras, JobInfo, JobRequest, ParamInfo, Trial, TrialSetup, printable};
 use std::collections::BTreeMap;
 use store::{Capabilities, FieldPath, Keeps, OperationKind, Reduction, Support};
 

@@ -13,7 +13,7 @@ mod trial;
 use crate::tally::Tally;
 use data::digest::LineDigest;
 use data::messages::Terms;
-use job::{Holds, Job, JobError, JobExtras, JobInfo, JobRequest, ParamInfo, QueryInfo, Trial, TrialSetup};
+use jobkit::{Holds, Job, JobError, JobExtras, JobInfo, JobRequest, ParamInfo, QueryInfo, Trial, TrialSetup};
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
 use store::{Capabilities, Keeps, OperationKind};
@@ -93,7 +93,7 @@ fn prepare(request: &JobRequest) -> Result<Box<dyn Job>, JobError> {
 }
 
 fn render(key: &[u8], value: &[u8]) -> Result<String, String> {
-    let count: u64 = parse(value).ok_or_else(|| format!("'{}' is not a count", job::printable(value)))?;
+    let count: u64 = parse(value).ok_or_else(|| format!("'{}' is not a count", jobkit::printable(value)))?;
     Ok(format!("{{\"term\":{},\"count\":{count}}}", serde_json::Value::from(String::from_utf8_lossy(key))))
 }
 

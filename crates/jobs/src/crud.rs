@@ -18,7 +18,7 @@ mod trial;
 mod work;
 
 use data::digest::LineDigest;
-use job::{Job, JobError, JobExtras, JobInfo, JobRequest, ParamInfo, Trial, TrialSetup};
+use jobkit::{Job, JobError, JobExtras, JobInfo, JobRequest, ParamInfo, Trial, TrialSetup};
 use rows::{Content, DIGITS, decimal, in_byte_order};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::OnceLock;

@@ -19,7 +19,7 @@ mod truth;
 mod waiting;
 
 use data::events::{EventFormat, EventText};
-use job::{Holds, Job, JobError, JobExtras, JobInfo, JobRequest, ParamInfo, QueryInfo, Trial, TrialSetup};
+use jobkit::{Holds, Job, JobError, JobExtras, JobInfo, JobRequest, ParamInfo, QueryInfo, Trial, TrialSetup};
 use pipeline::PipelinePlan;
 use queues::QueueSizes;
 use std::collections::BTreeMap;
@@ -191,7 +191,7 @@ fn fits(events: u64, format: EventFormat) -> Result<(), JobError> {
 }
 
 fn render(key: &[u8], value: &[u8]) -> Result<String, String> {
-    let count = store_phase::parse(value).ok_or_else(|| format!("'{}' is not a number", job::printable(value)))?;
+    let count = store_phase::parse(value).ok_or_else(|| format!("'{}' is not a number", jobkit::printable(value)))?;
     Ok(format!("{{\"counter\":{},\"value\":{count}}}", serde_json::Value::from(String::from_utf8_lossy(key))))
 }
 

@@ -21,7 +21,7 @@ mod trial;
 
 use data::fans::FanSet;
 use expected::{Index, Partners, Summary};
-use job::{Holds, Job, JobError, JobExtras, JobInfo, JobRequest, ParamInfo, QueryInfo, Trial, TrialSetup};
+use jobkit::{Holds, Job, JobError, JobExtras, JobInfo, JobRequest, ParamInfo, QueryInfo, Trial, TrialSetup};
 use policy::{Policy, Variant};
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
@@ -190,7 +190,7 @@ impl Job for Fans {
         if self.variant == Variant::Blob && summary.largest_value_bytes > store.max_value_bytes {
             return Err(JobError(format!(
                 "the record of {} will grow to {} bytes, this store takes at most {}; use smaller --data, or another store",
-                job::printable(self.input.set.pages.get(summary.largest_value_page)),
+                jobkit::printable(self.input.set.pages.get(summary.largest_value_page)),
                 summary.largest_value_bytes,
                 store.max_value_bytes
             )));

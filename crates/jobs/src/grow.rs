@@ -13,7 +13,7 @@ mod read_back;
 mod trial;
 
 use data::items::{Items, MAX_VALUE_BYTES, MIN_VALUE_BYTES, MOST_ITEMS, ValueSize};
-use job::{Job, JobError, JobExtras, JobInfo, JobRequest, ParamInfo, Trial, TrialSetup};
+use jobkit::{Job, JobError, JobExtras, JobInfo, JobRequest, ParamInfo, Trial, TrialSetup};
 use plan::{FillPlan, Mode, Reads};
 use std::collections::BTreeMap;
 use std::sync::OnceLock;

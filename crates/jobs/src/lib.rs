@@ -4,7 +4,7 @@
 //! A job reads and checks its input before the clock starts, knows what every reply must be, and computes an answer
 //! that is the same on every store. What never lives here: a particular store, timing, threads, printing.
 
-use job::{Job, JobError, JobInfo, JobRequest, Params};
+use jobkit::{Job, JobError, JobInfo, JobRequest, Params};
 
 /// Declares the modules of the jobs and lists them.
 macro_rules! jobs {
@@ -18,6 +18,7 @@ macro_rules! jobs {
     };
 }
 
+pub mod expires;
 pub mod fingerprint;
 mod in_order;
 mod marks;

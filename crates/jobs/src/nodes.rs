@@ -21,7 +21,7 @@ mod trial;
 
 use crate::ycsb;
 use crate::ycsb::workload::Workload;
-use job::{
+use jobkit::{
     Job, JobError, JobExtras, JobInfo, JobRequest, NodeAct, NodeChange, ParamInfo, Stroke, Trial, TrialSetup, WhichNode,
 };
 use std::collections::BTreeMap;

@@ -13,7 +13,7 @@ mod trial;
 mod truth;
 
 use data::sets::{IdKind, IdSets};
-use job::{Job, JobError, JobExtras, JobInfo, JobRequest, ParamInfo, Trial, TrialSetup};
+use jobkit::{Job, JobError, JobExtras, JobInfo, JobRequest, ParamInfo, Trial, TrialSetup};
 use std::collections::BTreeMap;
 use std::path::Path;
 use store::{Capabilities, Keeps};

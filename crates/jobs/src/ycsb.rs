@@ -11,8 +11,11 @@
 //! each trial: of those the answer lists only what is `missing or wrong`, and the digest is equal and known all the same.
 
 mod chooser;
+mod expiring;
+mod gone;
 pub(crate) mod judge;
 pub mod key;
+mod lives;
 mod load;
 pub mod plan;
 mod read_back;
@@ -22,8 +25,10 @@ pub(crate) mod value;
 pub(crate) mod versions;
 pub(crate) mod workload;
 
+use crate::expires::{BY_READER, Expires, MOMENT_BYTES};
 use data::digest::LineDigest;
-use job::{Job, JobError, JobExtras, JobInfo, JobRequest, Trial, TrialSetup};
+use jobkit::{Job, JobError, JobExtras, JobInfo, JobRequest, Trial, TrialSetup};
+use lives::{LIFE_BYTES, Lifetimes};
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
 use store::{Capabilities, OperationKind};
@@ -112,20 +117,33 @@ impl Job for Ycsb {
                 store.max_key_bytes
             )));
         }
-        if self.workload.value_bytes > store.max_value_bytes {
+        let expires = self.workload.ttl_ms.map(|ttl_ms| (ttl_ms, Expires::of(store)));
+        let moment_bytes = if let Some((_, Expires::ByReader)) = expires { MOMENT_BYTES } else { 0 };
+        let most_bytes = store.max_value_bytes.saturating_sub(moment_bytes);
+        if self.workload.value_bytes > most_bytes {
             return Err(JobError(format!(
-                "value={}: this store takes at most {} bytes; set value={} or less",
+                "value={}: this store takes at most {} bytes; set value={most_bytes} or less",
                 self.workload.value_bytes,
-                study::whole(store.max_value_bytes as u64),
-                store.max_value_bytes
+                study::whole(most_bytes as u64),
             )));
         }
-        Ok(Vec::new())
+        match expires {
+            None => Ok(Vec::new()),
+            Some((_, Expires::ByReader)) => Ok(vec![BY_READER]),
+            Some((ttl_ms, Expires::InStore(expiry))) => {
+                let refused = |problem| JobError(format!("ttl={ttl_ms}ms: {problem}"));
+                expiry.check(ttl_ms).map(|()| Vec::new()).map_err(refused)
+            }
+        }
     }
 
     fn trial(&self, setup: &TrialSetup) -> Box<dyn Trial + '_> {
         let keeps = setup.capabilities.keeps;
-        Box::new(trial::YcsbTrial::new(&self.workload, self.inserts, setup.seed, setup.slots, keeps))
+        let lives = self
+            .workload
+            .ttl_ms
+            .map(|ttl_ms| Lifetimes::new(self.workload.planned(), ttl_ms, Expires::of(&setup.capabilities)));
+        Box::new(trial::YcsbTrial::new(&self.workload, self.inserts, setup.seed, setup.slots, keeps).living(lives))
     }
 
     fn logical_bytes(&self) -> u64 {
@@ -133,7 +151,8 @@ impl Job for Ycsb {
     }
 
     fn books_bytes(&self) -> u64 {
-        self.workload.planned().saturating_mul(versions::ENTRY_BYTES)
+        let life_bytes = if self.workload.ttl_ms.is_some() { LIFE_BYTES } else { 0 };
+        self.workload.planned().saturating_mul(versions::ENTRY_BYTES + life_bytes)
     }
 
     fn known_digest(&self) -> Option<String> {

@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used)]
 
 use data::events::{EventFormat, EventText};
-use job::{Step, TrialSetup};
+use jobkit::{Step, TrialSetup};
 use kvtrial_jobs as jobs;
 use kvtrial_jobs::events::pipeline::{PipelinePlan, summarize};
 use kvtrial_jobs::events::queues;

@@ -1,7 +1,7 @@
 //! What a job wants done to the nodes of a store, worked out for the nodes that store has.
 
 use crate::planned_cell::PlannedCell;
-use job::{NodeAct, NodeChange};
+use jobkit::{NodeAct, NodeChange};
 use layers::shard::Sharding;
 use store::Deployment;
 use study::{Spec, Target};

@@ -10,7 +10,7 @@ use crate::error::RunError;
 use crate::execution::Execution;
 use cutting::Cutting;
 use host::{Installation, KeptDirectory, Opening};
-use job::Stroke;
+use jobkit::Stroke;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;

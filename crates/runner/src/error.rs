@@ -33,7 +33,7 @@ pub enum RunError {
     },
     /// The job's input cannot be read any more.
     #[error("{0}")]
-    Job(#[from] job::JobError),
+    Job(#[from] jobkit::JobError),
     /// A trial could not be recorded.
     #[error("{0}")]
     Record(String),
@@ -55,7 +55,7 @@ impl Refusal {
     pub(crate) fn error(self, store: String) -> RunError {
         match self {
             Refusal::Store(words) | Refusal::Keys(words) => RunError::Store(StoreError::Session(words)),
-            Refusal::Job(words) => RunError::Job(job::JobError(words)),
+            Refusal::Job(words) => RunError::Job(jobkit::JobError(words)),
             Refusal::Unsuited(problem) => RunError::Unsuited { store, problem },
             Refusal::Answer(words) => RunError::Answer(words),
             Refusal::ForeignData { count, example } => RunError::ForeignData { store, count, example },
@@ -64,6 +64,13 @@ impl Refusal {
 }
 
 impl RunError {
+    /// Returns whether a store is at fault as it is here and now, and not what the user wrote.
+    pub fn is_of_here(&self) -> bool {
+        use StoreError::{Io, NotBuilt, NotFound, NotStarted, Open, Session};
+        let RunError::Store(error) = self else { return false };
+        matches!(error, NotFound { .. } | NotBuilt { .. } | NotStarted { .. } | Open { .. } | Session(_) | Io { .. })
+    }
+
     /// Returns why the cell it happened to was not run.
     pub fn reason(&self) -> Reason {
         let (kind, count, example) = match self {

@@ -5,7 +5,7 @@ use crate::worker::bench::{Bench, Link};
 use crate::worker::work::perform;
 use host::worker::{ForkServer, kill};
 use host::{Exit, Received};
-use job::{Job, JobError, Params};
+use jobkit::{Job, JobError, Params};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};

@@ -14,7 +14,7 @@ use crate::stroke::strike;
 use analysis::{LOOK_S, TOGETHER_S};
 use engine::Outages;
 use host::Nodes;
-use job::{NodeAct, Stroke};
+use jobkit::{NodeAct, Stroke};
 use planned::{CHANGE, restart_in_vain};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};

@@ -1,7 +1,7 @@
 //! Jobs with their input read, one for each set of parameters, as many as memory may hold.
 
 use host::ProcessUse;
-use job::{Job, JobError, JobInfo, JobRequest, Params};
+use jobkit::{Job, JobError, JobInfo, JobRequest, Params};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -29,7 +29,6 @@ mod planned_cell;
 mod put_off;
 mod request;
 mod run;
-pub mod search;
 mod silence;
 mod stroke;
 mod supervisor;

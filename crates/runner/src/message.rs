@@ -6,7 +6,7 @@
 use check::CaseResult;
 use engine::{Outcome, Settings};
 use host::Location;
-use job::Params;
+use jobkit::Params;
 use measure::Progress;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;

@@ -9,7 +9,7 @@ use crate::order::{self, ScheduledTrial};
 use crate::planned_cell::PlannedCell;
 use engine::{Arrivals, Settings, Timing};
 use host::Installation;
-use job::JobInfo;
+use jobkit::JobInfo;
 use measure::Clock;
 use std::collections::BTreeMap;
 use std::path::PathBuf;

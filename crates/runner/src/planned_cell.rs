@@ -1,7 +1,7 @@
 //! One cell of a plan.
 
 use engine::Settings;
-use job::{NodeChange, Params, WhichNode};
+use jobkit::{NodeChange, Params, WhichNode};
 use std::collections::BTreeMap;
 use std::time::Duration;
 use store::StoreInfo;

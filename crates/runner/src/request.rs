@@ -9,7 +9,7 @@ use crate::planned_cell::PlannedCell;
 use crate::units;
 use crate::vary::{Axis, Variation, VaryError};
 use engine::Settings;
-use job::{Job, JobError, JobInfo, Params};
+use jobkit::{Job, JobError, JobInfo, Params};
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::time::Duration;

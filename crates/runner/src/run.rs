@@ -9,7 +9,6 @@ use crate::users::UsersStores;
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
-use store::StoreError;
 use study::Left;
 
 /// The way in which a study ended.
@@ -103,7 +102,7 @@ pub fn run(
         let finished = match trials.run(planned, position, stop, observer) {
             Ok(finished) => finished,
             Err(error) => {
-                if !is_of_here(&error) {
+                if !error.is_of_here() {
                     observer.cell_failed(turn.cell, &error);
                     return Err(error);
                 }
@@ -147,11 +146,4 @@ impl LeftOut {
             _ => Ok(Ending::Complete),
         }
     }
-}
-
-/// Returns whether a store is at fault as it is here and now, and not what the user wrote.
-pub(crate) fn is_of_here(error: &RunError) -> bool {
-    use StoreError::{Io, NotBuilt, NotFound, NotStarted, Open, Session};
-    let RunError::Store(error) = error else { return false };
-    matches!(error, NotFound { .. } | NotBuilt { .. } | NotStarted { .. } | Open { .. } | Session(_) | Io { .. })
 }

@@ -1,7 +1,7 @@
 //! Striking a node, as a fault or to crash a store.
 
 use host::Nodes;
-use job::Stroke;
+use jobkit::Stroke;
 use store::StoreError;
 
 /// Strikes a node.

@@ -11,7 +11,7 @@ use crate::supervisor::Supervisor;
 use check::CaseResult;
 use engine::Settings;
 use host::{Installation, Opening};
-use job::{JobError, Params};
+use jobkit::{JobError, Params};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;

@@ -14,7 +14,7 @@ use crate::trial_verdict::{self, Evidence};
 use crate::trust::Circumstances;
 use crate::users::place_of;
 use host::Installation;
-use job::Params;
+use jobkit::Params;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
 use store::{Facts, StoreError};

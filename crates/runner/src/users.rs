@@ -3,7 +3,7 @@
 use crate::message::{Action, Keys};
 use crate::plan::{KeysFound, Plan};
 use crate::planned_cell::PlannedCell;
-use job::Params;
+use jobkit::Params;
 use std::collections::{BTreeMap, BTreeSet};
 use study::{Left, Spec, Target};
 

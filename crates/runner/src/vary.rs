@@ -4,7 +4,7 @@ use crate::grid;
 use crate::plan::PlannedStore;
 use crate::planned_cell::PlannedCell;
 use engine::{Arrivals, Settings};
-use job::{JobInfo, Params};
+use jobkit::{JobInfo, Params};
 use std::collections::{BTreeMap, BTreeSet};
 use study::{Sampled, Spec, Varied};
 

@@ -1,7 +1,7 @@
 //! Crashes of servers that are only just there: Redis behind an adapter that fails at a moment of its own.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
-use job::Stroke;
+use jobkit::Stroke;
 use kvtrial_runner::{Blow, BrokenFiles, CrashRequest, Crashed, Execution, crash};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::Duration;
@@ -33,7 +33,7 @@ const fn redis(connect: Connect) -> StoreInfo {
 }
 
 fn honest() -> Opener {
-    stores::find("redis-unix").unwrap().opener
+    catalog::find("redis-unix").unwrap().opener
 }
 
 fn plan(spec: &Spec, place: &mut Place) -> Result<Deployment, StoreError> {

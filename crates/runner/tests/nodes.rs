@@ -34,7 +34,7 @@ static THREE: StoreInfo = StoreInfo {
 
 /// The plan of one, three times.
 fn plan(_: &Spec, place: &mut Place) -> Result<Deployment, StoreError> {
-    let Opener::Server { plan, .. } = stores::find("redis").unwrap().opener else { unreachable!("it is a server") };
+    let Opener::Server { plan, .. } = catalog::find("redis").unwrap().opener else { unreachable!("it is a server") };
     let node = |name| {
         let alone = plan(&Spec::private("redis"), &mut place.node(name))?;
         Ok(alone.nodes.into_iter().map(|it| Node { name: name.into(), ..it }))
@@ -44,7 +44,7 @@ fn plan(_: &Spec, place: &mut Place) -> Result<Deployment, StoreError> {
 }
 
 fn connect(spec: &Spec, nodes: &[Endpoint]) -> Result<Box<dyn Store>, StoreError> {
-    let Opener::Server { connect, .. } = stores::find("redis").unwrap().opener else { unreachable!("it is a server") };
+    let Opener::Server { connect, .. } = catalog::find("redis").unwrap().opener else { unreachable!("it is a server") };
     let fells = spec.options.get("fells").cloned();
     Ok(Box::new(First { honest: connect(&Spec::private("redis"), &nodes[..1])?, fells }))
 }

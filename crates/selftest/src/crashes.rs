@@ -1,7 +1,7 @@
 //! Crashes: stores with a known fault are found out, one without is not accused.
 
 use crash::proof::{FAULTS, NAME};
-use job::Stroke;
+use jobkit::Stroke;
 use runner::{Blow, BrokenFiles, CrashRequest, Crashed, Execution, RunError};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -67,7 +67,7 @@ pub(crate) static LIAR: StoreInfo = StoreInfo {
 };
 
 fn open(spec: &Spec, directory: &Path) -> Result<Box<dyn Store>, StoreError> {
-    let keeps = stores::all().find(|info| info.layer() == Some(BudgetLayer::Client));
+    let keeps = catalog::all().find(|info| info.layer() == Some(BudgetLayer::Client));
     let Some(StoreInfo { name, opener: Opener::Embedded(open), .. }) = keeps else {
         return Err(StoreError::open("liar", "this build has no store in memory"));
     };

@@ -1,6 +1,6 @@
 //! A server that exists only in time, whose waiting times are known exactly, and a job of plain gets for it.
 
-use job::{Offence, Phase, Step, Think, Trial, Worker};
+use jobkit::{Offence, Phase, Step, Think, Trial, Worker};
 use std::collections::VecDeque;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};

@@ -33,7 +33,7 @@ fn an_interrupted_self_test_has_no_result() {
 
 fn pairs(store: &str, slowdown: f64, pairs: u32) -> Pairs {
     let base = std::env::temp_dir();
-    let info = stores::find(store).unwrap();
+    let info = catalog::find(store).unwrap();
     Pairs {
         info,
         spec: Spec::private(store),

@@ -70,7 +70,7 @@ pub use search::{
 };
 pub use selftest::{Proof, Selftest, Tolerance};
 pub use shown::{ShownPromise, ShownWhere};
-pub use spec::{Address, Authority, Secret, Spec, SpecError, Target};
+pub use spec::{Address, Authority, LIBRARY, PLUGIN, Secret, Spec, SpecError, Target, VERSION};
 pub use study_file::{SCHEMA, Study};
 pub use timestamp::rfc3339;
 pub use transport::Transport;

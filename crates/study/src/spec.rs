@@ -1,4 +1,5 @@
-//! Store specs: `redis`, `redis-unix`, `lmdb:/data/x`, `redis://:pw@10.0.0.5:6379/0`, `etcd://h1:2379,h2:2379`, `redis,durability=commit`.
+//! Store specs: `redis`, `redis-unix`, `lmdb:/data/x`, `redis://:pw@10.0.0.5:6379/0`, `etcd://h1:2379,h2:2379`, `redis,durability=commit`, `nats@2.15.1`,
+//! `plugin:./mystore.so`.
 
 #[cfg(test)]
 mod tests;
@@ -91,6 +92,15 @@ pub enum Target {
     Server(Authority),
 }
 
+/// The option that `NAME@VERSION` stands for.
+pub const VERSION: &str = "version";
+
+/// The name of the stores of the user's, each in a shared library.
+pub const PLUGIN: &str = "plugin";
+
+/// The option that names a shared library: of a plugin, what `plugin:PATH` stands for.
+pub const LIBRARY: &str = "lib";
+
 /// A store as the user named it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Spec {
@@ -177,6 +187,15 @@ impl FromStr for Spec {
         } else {
             (head, Target::Private)
         };
+        let (name, version) = match (name.split_once('@'), &target) {
+            (Some((name, version)), Target::Private | Target::Path(_)) => (name, Some(version)),
+            _ => (name, None),
+        };
+        if version.is_some_and(|version| version.is_empty() || version.contains('@')) {
+            return Err(fail(
+                "one version must follow the @, as in 'nats@2.15.1'; a server of yours is named by URL".into(),
+            ));
+        }
         if name.is_empty() {
             return Err(fail("it names no store; 'kvtrial stores' lists them".into()));
         }
@@ -184,9 +203,16 @@ impl FromStr for Spec {
         let (name, options) = match (name, &target) {
             ("rediss", Target::Server(_)) => ("redis", over_tls()),
             ("valkeys", Target::Server(_)) => ("valkey", over_tls()),
+            (PLUGIN, Target::Path(path)) => {
+                let library = (LIBRARY.to_owned(), path.display().to_string());
+                (PLUGIN, BTreeMap::from([library]))
+            }
             _ => (name, BTreeMap::new()),
         };
+        // Its files are private; the path is that of the library.
+        let target = if name == PLUGIN && !options.is_empty() { Target::Private } else { target };
         let mut spec = Spec { name: name.to_owned(), target, durability: None, options };
+        spec.options.extend(version.map(|version| (VERSION.to_owned(), version.to_owned())));
         for option in items {
             let Some((key, value)) = option.split_once('=') else {
                 return Err(fail(format!(
@@ -302,8 +328,13 @@ impl fmt::Display for Spec {
     /// The spec as it may be shown: the password is `***`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut text = self.name.clone();
+        let version = self.options.get(VERSION).filter(|_| !matches!(self.target, Target::Server(_)));
+        if let Some(version) = version {
+            text += &format!("@{version}");
+        }
+        let library = self.options.get(LIBRARY).filter(|_| self.name == PLUGIN);
         match &self.target {
-            Target::Private => {}
+            Target::Private => text += &library.map(|path| format!(":{path}")).unwrap_or_default(),
             Target::Path(path) => text += &format!(":{}", path.display()),
             Target::Server(server) => {
                 text += "://";
@@ -320,7 +351,8 @@ impl fmt::Display for Spec {
         if let Some(level) = self.durability {
             text += &format!(",durability={level}");
         }
-        for (key, value) in &self.options {
+        let is_said = |key: &str| (version.is_some() && key == VERSION) || (library.is_some() && key == LIBRARY);
+        for (key, value) in self.options.iter().filter(|(key, _)| !is_said(key)) {
             text += &format!(",{key}={}", if is_secret(key) { HIDDEN } else { value });
         }
         f.pad(&text)

@@ -32,6 +32,12 @@ pub enum ReasonKind {
     StaleValue,
     /// A key that must exist was answered as missing.
     UnexpectedMiss,
+    /// A value with a time to live was gone before that time was over.
+    ExpiredEarly,
+    /// A value with a time to live was there after that time, and after what the store declares beyond it.
+    ExpiredLate,
+    /// A value with a time to live was there when every value was to be gone.
+    NeverExpired,
     /// A key that must not exist was answered with a value.
     UnexpectedHit,
     /// A counter was answered with a wrong number.

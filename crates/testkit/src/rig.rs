@@ -14,7 +14,7 @@ pub struct Rig {
 
 /// Returns what the registry says of a store.
 pub fn info(name: &str) -> &'static StoreInfo {
-    stores::find(name).unwrap_or_else(|| panic!("no store named {name}"))
+    catalog::find(name).unwrap_or_else(|| panic!("no store named {name}"))
 }
 
 /// Returns how an adapter connects to servers that run.

@@ -6,7 +6,7 @@ use crate::probe::Must;
 use crate::subject::Subject;
 use crate::value;
 use crate::written::Owner;
-use job::Offence;
+use jobkit::Offence;
 use store::{Deletes, Operation, OwnedReply};
 use study::ReasonKind;
 
@@ -103,7 +103,7 @@ fn together(subject: &Subject<'_>) -> Result<(), Stop> {
             match subject.ledger.owner(key, &got) {
                 Owner::SameKey => {}
                 Owner::OtherKey(other) => {
-                    let what = format!("got the value of key {}", job::printable(&other));
+                    let what = format!("got the value of key {}", jobkit::printable(&other));
                     return Err(Stop::wrong(ReasonKind::WrongKey, key, what));
                 }
                 Owner::Nobody => return Err(Stop::wrong(ReasonKind::WrongValue, key, seen("nobody wrote this"))),

@@ -220,16 +220,16 @@ fn fields(subject: &Subject<'_>) -> Result<(), Stop> {
 fn read_fields(probe: &mut Probe<'_>, key: &[u8], model: &BTreeMap<Vec<u8>, i64>) -> Result<(), Stop> {
     let rows = match probe.ask(&Operation::GetFields { key })? {
         OwnedReply::Rows(rows) => rows,
-        other => return Err(job::Offence::failed(key, &other.as_reply()).into()),
+        other => return Err(jobkit::Offence::failed(key, &other.as_reply()).into()),
     };
     let mut got: Vec<(&[u8], &[u8])> = rows.rows().iter().collect();
     got.sort_unstable();
-    let field = |name: &[u8]| job::printable(name);
+    let field = |name: &[u8]| jobkit::printable(name);
     for (name, count) in model {
         let wrong = |seen: String| Stop::wrong(ReasonKind::WrongNumber, key, format!("field {}: {seen}", field(name)));
         match got.iter().filter(|(found, _)| found == name).map(|(_, text)| *text).collect::<Vec<_>>()[..] {
             [text] if text == count.to_string().as_bytes() => {}
-            [text] => return Err(wrong(format!("expected {count}, got {}", job::printable(text)))),
+            [text] => return Err(wrong(format!("expected {count}, got {}", jobkit::printable(text)))),
             [] => return Err(wrong(format!("expected {count}, got no such field"))),
             _ => return Err(wrong("came more than once".into())),
         }

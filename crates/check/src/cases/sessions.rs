@@ -93,7 +93,7 @@ fn cleaned_up(subject: &Subject<'_>) -> Result<(), Stop> {
         for (key, reply) in batch.iter().zip(probe.send(&operations)?) {
             match reply {
                 OwnedReply::Done | OwnedReply::Missing | OwnedReply::Failed(OwnedFailure::Refused(_)) => {}
-                other => return Err(job::Offence::failed(key, &other.as_reply()).into()),
+                other => return Err(jobkit::Offence::failed(key, &other.as_reply()).into()),
             }
         }
         // What a get says of a counter is not defined.

@@ -83,7 +83,7 @@ fn of_a_store(name: &str, value: &str) -> String {
 }
 
 fn is_of_stores(name: &str) -> bool {
-    name == "durability" || stores::all().any(|store| store.has_option(name))
+    name == "durability" || catalog::all().any(|store| store.has_option(name))
 }
 
 /// The value that was given with an option: behind its `=`, or as the next word.

@@ -3,8 +3,8 @@
 use super::values::{bound, duration, key_value, rate, scale, whole};
 use crate::shell_words;
 use clap::{Args, ValueEnum};
-use job::Scale;
-use runner::search::Bound;
+use jobkit::Scale;
+use search::Bound;
 use std::path::PathBuf;
 use std::time::Duration;
 

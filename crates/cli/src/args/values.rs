@@ -1,7 +1,7 @@
 //! The values of options, read or refused with an example.
 
-use job::Scale;
-use runner::search::{Bound, Objective};
+use jobkit::Scale;
+use search::{Bound, Objective};
 use std::time::Duration;
 
 pub(super) fn key_value(text: &str) -> Result<(String, String), String> {

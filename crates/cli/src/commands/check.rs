@@ -1,5 +1,6 @@
 //! `kvtrial check`: is this store, with this client, correct?
 
+use super::offer::offer;
 use super::{fork_server, target};
 use crate::args::CheckArguments;
 use crate::failure::{self, CommandFailure};
@@ -16,6 +17,7 @@ pub fn check(arguments: &CheckArguments) -> Result<u8, CommandFailure> {
     let (several, mut absent) = (specs.len() > 1, false);
     for spec in specs {
         let info = target::known(&spec)?;
+        offer(info, &spec)?;
         match host::present(info, &spec) {
             Ok(()) => {}
             // The others are checked.

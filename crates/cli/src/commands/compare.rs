@@ -291,7 +291,7 @@ fn html(
     }
     let named = studies.iter().map(|(source, study)| report::Named { label: source.name.clone(), study }).collect();
     let out = arguments.out.clone().unwrap_or_else(|| PathBuf::from("kvtrial-comparison"));
-    let found = findings::comparison::sentences(comparison, gates);
+    let found = findings::comparison::of_runs(comparison, gates).sentences();
     super::report_files::write_report(&out, &report::Report::new(named).with_comparison(found))?;
     print_painted(&|colour| ::terminal::comparison_text(comparison, gates, colour))?;
     print(&format!("Report: {}\n", out.join(super::report_files::PAGE).display()))

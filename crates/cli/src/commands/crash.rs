@@ -90,8 +90,7 @@ pub fn crash(arguments: &CrashArguments) -> Result<u8, CommandFailure> {
         }
     }
     drop(view);
-    let crash = &*crash_of(&mut study);
-    let printed = print_painted(&|colour| terminal::crash_text(crash, colour));
+    let printed = print_painted(&|colour| terminal::crash_text(&study, colour));
     report_files::close(&out, &study, &["study.json"], printed)?;
     if !is_whole {
         note(&format!("Interrupted. Resume it: the same command with --out {} --resume", out.display()));

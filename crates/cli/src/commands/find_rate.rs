@@ -8,7 +8,7 @@ use crate::failure::{self, CommandFailure};
 use crate::output::{note, print_painted};
 use archive::StudyDir;
 use runner::Plan;
-use runner::search::{Bound, Lab, RateOptions, find_rates, unsearched};
+use search::{Bound, Lab, RateOptions, find_rates, unsearched};
 use study::{RateLimit, Study};
 
 /// Rounds around the edge.

@@ -6,7 +6,7 @@ use super::target;
 use crate::args::JobsArguments;
 use crate::failure::{self, CommandFailure};
 use crate::output::{note, print};
-use job::JobInfo;
+use jobkit::JobInfo;
 
 /// Prints the list.
 pub fn jobs(arguments: &JobsArguments) -> Result<u8, CommandFailure> {
@@ -26,7 +26,7 @@ pub fn jobs(arguments: &JobsArguments) -> Result<u8, CommandFailure> {
             (input, None) if input.starts_with("--data") => {
                 "Not tried: it reads data, which --data FILE names.".to_owned()
             }
-            (_, data) => trying::try_out(job, data.as_deref())?.sentence(),
+            (_, data) => trying::try_out(job, data.as_deref())?,
         };
         // Beside JSON, which is for programs, it is said to people.
         if arguments.json { note(&sentence) } else { print(&format!("{sentence}\n"))? }
@@ -92,7 +92,7 @@ fn json(listed: &[&JobInfo]) -> String {
                 .extras
                 .presets
                 .iter()
-                .map(|preset| serde_json::json!(preset.record(job::Scale::FULL, Vec::new())))
+                .map(|preset| serde_json::json!(preset.record(jobkit::Scale::FULL, Vec::new())))
                 .collect();
             serde_json::json!({
                 "name": job.name, "summary": job.summary, "input": job.input, "params": params, "presets": presets

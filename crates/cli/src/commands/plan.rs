@@ -1,5 +1,6 @@
 //! From the options of `run` to a request, and so to a plan.
 
+use super::offer::offer_varied;
 use super::target;
 use crate::args::{OrderArgument, RunArguments};
 use crate::failure::CommandFailure;
@@ -145,7 +146,7 @@ fn planned_stores(arguments: &RunArguments) -> Result<Vec<PlannedStore>, Command
         specs = target::specs(&own, None, None)?;
     } else if specs.is_empty() {
         let found = |info: &&StoreInfo| info.class == Class::Embedded && info.is_built_in();
-        specs = stores::all().filter(found).map(|info| Spec::private(info.name)).collect();
+        specs = catalog::all().filter(found).map(|info| Spec::private(info.name)).collect();
     }
     let mut planned: Vec<PlannedStore> = Vec::new();
     // What the job runs on by itself needs none beside it.
@@ -165,6 +166,7 @@ fn planned_stores(arguments: &RunArguments) -> Result<Vec<PlannedStore>, Command
             Some(_) => return Err(CommandFailure::usage(format!("store '{spec}' is named twice"))),
             None => {
                 target::own_path(info, &spec)?;
+                offer_varied(info, &spec, &arguments.vary)?;
                 planned.push(PlannedStore { info, spec, asked, baseline: false });
             }
         }
@@ -179,11 +181,11 @@ fn planned_stores(arguments: &RunArguments) -> Result<Vec<PlannedStore>, Command
 fn baselines(specs: &[Spec]) -> Result<Vec<&'static StoreInfo>, CommandFailure> {
     let of_layer =
         |info: &StoreInfo, wire: bool| info.layer().is_some_and(|layer| (layer == BudgetLayer::Wire) == wire);
-    let mut found: Vec<_> = stores::all().filter(|info| of_layer(info, false)).collect();
+    let mut found: Vec<_> = catalog::all().filter(|info| of_layer(info, false)).collect();
     for spec in specs {
         let reached = target::known(spec)?;
         let Some(transport) = reached.transport(spec).filter(|_| reached.class == Class::Network) else { continue };
-        let wires = stores::all().filter(|info| of_layer(info, true) && info.transport == Some(transport));
+        let wires = catalog::all().filter(|info| of_layer(info, true) && info.transport == Some(transport));
         for wire in wires {
             if !found.iter().any(|known| known.name == wire.name) {
                 found.push(wire);
@@ -194,7 +196,7 @@ fn baselines(specs: &[Spec]) -> Result<Vec<&'static StoreInfo>, CommandFailure> 
 }
 
 /// Parameters from a file: `key=value` lines; for ycsb a YCSB property file, whose names are translated.
-fn plan_file(job: &job::JobInfo, path: &std::path::Path) -> Result<Vec<(String, String)>, CommandFailure> {
+fn plan_file(job: &jobkit::JobInfo, path: &std::path::Path) -> Result<Vec<(String, String)>, CommandFailure> {
     let trouble = |error: std::io::Error| CommandFailure::usage(format!("--plan {}: {error}", path.display()));
     let mut bytes = Vec::new();
     let file = std::fs::File::open(path).map_err(trouble)?;

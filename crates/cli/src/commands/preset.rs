@@ -4,7 +4,7 @@ use super::target;
 use crate::args::RunArguments;
 use crate::failure::CommandFailure;
 use crate::output::note;
-use job::{JobInfo, Preset};
+use jobkit::{JobInfo, Preset};
 use store::Availability;
 use study::{PresetRecord, Spec};
 
@@ -87,7 +87,7 @@ fn available(specs: &[&str]) -> Vec<String> {
     let mut found = Vec::new();
     for &text in specs {
         let name = text.parse::<Spec>().map_or_else(|_| text.to_owned(), |spec| spec.name);
-        match stores::find(&name).map(|info| (info.probe(), info.install)) {
+        match catalog::find(&name).map(|info| (info.probe(), info.install)) {
             Some((Availability::Found(_), _)) => found.push(text.to_owned()),
             Some((Availability::NotFound(what), install)) => {
                 note(&format!("kvtrial: {text} is left out: {what} not found; install it with: {install}"));

@@ -37,7 +37,7 @@ pub fn started(store: &str, level: Durability, facts: &Facts) -> Option<StartedL
 
 /// The name a store shares with those that differ from it in how they are reached only.
 fn family(name: &str) -> Option<&'static str> {
-    stores::all().find(|info| info.name == name).map(|info| info.family)
+    catalog::all().find(|info| info.name == name).map(|info| info.family)
 }
 
 fn identity() -> Identity {

@@ -11,12 +11,22 @@ use terminal::{LevelShown, Presence, StoreRow};
 
 /// Prints the list.
 pub fn stores(arguments: &StoresArguments) -> Result<u8, CommandFailure> {
-    for name in &arguments.names {
-        target::adapter(name)?;
-    }
     let shown = shown::known();
-    let rows: Vec<StoreRow> = ::stores::all().map(|info| row(info, &shown)).collect();
-    let is_named = |row: &&StoreRow| arguments.names.is_empty() || arguments.names.contains(&row.name);
+    let mut rows: Vec<StoreRow> = ::catalog::all().map(|info| row(info, &Spec::private(info.name), &shown)).collect();
+    let mut named = Vec::new();
+    for name in &arguments.names {
+        let info = match target::spec(name) {
+            Ok(spec) if spec.name == study::PLUGIN && spec != Spec::private(study::PLUGIN) => {
+                let info = target::known(&spec)?;
+                let presence = Presence::Found(info.summary.into());
+                rows.push(StoreRow { presence, ..row(info, &spec, &shown) });
+                info
+            }
+            _ => target::adapter(name)?,
+        };
+        named.push(info.name);
+    }
+    let is_named = |row: &&StoreRow| named.is_empty() || named.contains(&&*row.name);
     let shown: Vec<StoreRow> = rows.iter().filter(is_named).cloned().collect();
     match arguments {
         StoresArguments { json: true, .. } => print(&archive::json(&shown)?),
@@ -28,8 +38,8 @@ pub fn stores(arguments: &StoresArguments) -> Result<u8, CommandFailure> {
     Ok(failure::GOOD)
 }
 
-fn row(info: &StoreInfo, shown: &ShownLevels) -> StoreRow {
-    let declared = layers::declared(info, &Spec::private(info.name));
+fn row(info: &StoreInfo, spec: &Spec, shown: &ShownLevels) -> StoreRow {
+    let declared = layers::declared(info, spec);
     StoreRow {
         name: info.name.into(),
         family: info.family.into(),
@@ -46,7 +56,7 @@ fn row(info: &StoreInfo, shown: &ShownLevels) -> StoreRow {
         shown: info.levels_found().iter().filter_map(|level| level_shown(info, *level, shown)).collect(),
         durabilities: info.levels_found().iter().map(|level| level.name().into()).collect(),
         options: info.options.iter().map(option).collect(),
-        options_mean: info.options.iter().map(|option| option.meaning()).collect(),
+        options_mean: info.options.iter().map(meaning).collect(),
         native: Some(declared.native.kinds().map(|kind| kind.name().into()).collect()),
         max_key_bytes: u64::try_from(declared.max_key_bytes).ok(),
         max_value_bytes: u64::try_from(declared.max_value_bytes).ok(),
@@ -58,12 +68,23 @@ fn row(info: &StoreInfo, shown: &ShownLevels) -> StoreRow {
 
 /// `second: appendonly yes, appendfsync everysec`.
 fn setting(info: &StoreInfo, level: Durability) -> Option<String> {
-    Some(format!("{level}: {}", ::stores::setting_of(info.name, level)?))
+    Some(format!("{level}: {}", ::catalog::setting_of(info.name, level)?))
 }
 
 fn level_shown(info: &StoreInfo, level: Durability, shown: &ShownLevels) -> Option<LevelShown> {
     let latest = shown.latest(info.family, level)?;
     Some(LevelShown { level, version: latest.started.store_version.clone(), shown: latest.shown.clone() })
+}
+
+/// Returns what an option means; of the one for the version also which versions are here.
+fn meaning(option: &OptionInfo) -> String {
+    let versions = option.versions.0;
+    let here: Vec<&str> = versions.iter().filter(|it| it.program().is_some()).map(|it| it.version).collect();
+    match (versions, here.as_slice()) {
+        ([], _) => option.meaning(),
+        (_, []) => format!("{}; none of them is fetched yet", option.meaning()),
+        (_, here) => format!("{}; fetched: {}", option.meaning(), here.join(", ")),
+    }
 }
 
 /// `name=first|second`, the default first; `name=default` where any text goes.

@@ -3,17 +3,16 @@
 use study::{Durability, Spec, Study, Target};
 use terminal::Colour;
 
-/// Returns every table of a study: what a search found, or its cells and its sweep; its crashes.
+/// Returns every table of a study: what a search found, or its cells; its crashes.
 pub fn text(study: &Study, colour: Colour) -> String {
-    let crashes = study.crash.as_ref().map(|crash| terminal::crash_text(crash, colour)).unwrap_or_default();
+    let crashes = study.crash.as_ref().map(|_| terminal::crash_text(study, colour)).unwrap_or_default();
     let cells = match &study.tune {
-        Some(tuned) => terminal::tune_text(study, tuned, colour),
+        Some(_) => terminal::tune_text(study, colour),
         None if !study.rate_search.is_empty() => terminal::rate_search(study, colour),
         None if study.cells.is_empty() && !crashes.is_empty() => String::new(),
         None => {
-            let tables = terminal::study_table(study, colour) + &terminal::sweep_table(study, colour);
             let level = levelled(study).map(|words| format!("\n{}", terminal::sentence(&words, colour)));
-            tables + &level.unwrap_or_default()
+            terminal::study_table(study, colour) + &level.unwrap_or_default()
         }
     };
     cells + &crashes
@@ -24,7 +23,7 @@ fn levelled(study: &Study) -> Option<String> {
     let mut kept: Vec<(Spec, Durability, &'static [Durability])> = Vec::new();
     for cell in study.cells.iter().filter(|cell| !cell.baseline && cell.verdict.is_ranked()) {
         let spec: Spec = cell.store.parse().ok()?;
-        let (level, info) = (cell.durability?, stores::all().find(|info| info.name == spec.name)?);
+        let (level, info) = (cell.durability?, catalog::of(&spec).ok()??);
         if spec.target != Target::Private {
             return None;
         }

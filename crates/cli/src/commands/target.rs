@@ -1,9 +1,10 @@
 //! From `-s`, `--host` and `--port` to adapters.
 
+use super::offer::offer;
 use crate::args;
 use crate::failure::CommandFailure;
 use crate::password;
-use job::{JobInfo, Params};
+use jobkit::{JobInfo, Params};
 use std::path::{Path, PathBuf};
 use store::StoreInfo;
 use study::{Address, Authority, Class, Spec, Target};
@@ -13,29 +14,31 @@ const OFFERED: usize = 3;
 
 /// Returns the adapter of that name.
 pub fn adapter(name: &str) -> Result<&'static StoreInfo, CommandFailure> {
-    stores::find(name).ok_or_else(|| {
-        let meant = match study::nearest(name, stores::all().map(|info| info.name), OFFERED).as_slice() {
+    catalog::find(name).ok_or_else(|| {
+        let meant = match study::nearest(name, catalog::all().map(|info| info.name), OFFERED).as_slice() {
+            _ if name.ends_with(".so") => format!(" A library of yours is {}:{name}.", study::PLUGIN),
             [] => String::new(),
             [meant] => format!(" Did you mean {meant}?"),
             [some @ .., last] => format!(" Did you mean {} or {last}?", some.join(", ")),
         };
         CommandFailure::usage(format!(
             "there is no store '{name}'.{meant} 'kvtrial stores' lists all {}",
-            stores::all().count()
+            catalog::all().count()
         ))
     })
 }
 
 /// Returns the adapter a spec names, whether or not its program is on this machine.
 pub fn known(spec: &Spec) -> Result<&'static StoreInfo, CommandFailure> {
-    let info = adapter(&spec.name)?;
+    let info = catalog::of(spec)?.map_or_else(|| adapter(&spec.name), Ok)?;
     layers::check(info, spec)?;
     Ok(info)
 }
 
-/// Returns the adapter a spec names, if it can be had on this machine.
+/// Returns the adapter a spec names, if it can be had on this machine; a program that can be fetched is offered.
 pub fn resolve(spec: &Spec) -> Result<&'static StoreInfo, CommandFailure> {
     let info = known(spec)?;
+    offer(info, spec)?;
     host::present(info, spec)?;
     Ok(info)
 }

@@ -12,7 +12,7 @@ const DEBIAN_1K: &str = "sha256:68feb5060a6d9f728165362a625509d52ab91a5abcf6de1f
 /// Clusters whose programs `./test` installs, and Valkey's where it is.
 fn clusters() -> Vec<&'static str> {
     let mut specs = vec!["redis-cluster", "etcd,durability=os,nodes=3", "nats,nodes=3"];
-    if is_here(stores::find("valkey-cluster").unwrap()) {
+    if is_here(catalog::find("valkey-cluster").unwrap()) {
         specs.push("valkey-cluster");
     }
     specs

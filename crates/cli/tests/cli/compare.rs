@@ -219,7 +219,10 @@ fn a_gate_that_is_too_noisy_to_judge_says_so_everywhere_and_fails_only_where_tha
 fn markdown_and_json_say_the_same_as_the_text() {
     let desk = before_and_after(9.0);
     let markdown = desk.kvtrial("compare before after --fail-if p99>+5% --format markdown").stdout;
-    assert!(markdown.contains("❌") && markdown.contains("| metric | before | after | ratio | p | |"), "{markdown}");
+    assert!(
+        markdown.contains("❌") && markdown.contains("| metric | before | after | ratio | p | finding |"),
+        "{markdown}"
+    );
     let json = desk.kvtrial("compare before after --fail-if p99>+5% --format json");
     let json: serde_json::Value = serde_json::from_str(&json.stdout).unwrap();
     let pairs = json["pairs"].as_array().unwrap();

@@ -6,7 +6,7 @@ use crate::common;
 
 use common::run_once;
 use engine::{Crew, End, Settings};
-use job::TrialSetup;
+use jobkit::TrialSetup;
 use std::sync::atomic::AtomicBool;
 use store::{Endpoint, Opener, Store};
 use study::Spec;
@@ -99,7 +99,7 @@ fn a_server_that_takes_back_the_last_writes_of_a_connection_that_closes_is_void_
 }
 
 fn connected(name: &str, port: u16) -> Box<dyn Store> {
-    let Some(Opener::Server { connect, .. }) = stores::find(name).map(|info| info.opener) else { panic!("{name}") };
+    let Some(Opener::Server { connect, .. }) = catalog::find(name).map(|info| info.opener) else { panic!("{name}") };
     let spec: Spec = format!("{name}://127.0.0.1:{port}").parse().unwrap();
     connect(&spec, &[Endpoint::loopback(port)]).unwrap()
 }

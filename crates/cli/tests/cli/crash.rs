@@ -69,7 +69,7 @@ fn keeps_its_promise(cuts: u32, of: &dyn Fn(&store::StoreInfo) -> bool, command:
             .map(|level| format!("{},durability={level}", info.name))
             .filter(|spec| !KNOWN_TO_BREAK.contains(&&**spec))
     };
-    let mut waiting: Vec<String> = stores::all().filter(found).flat_map(specs).collect();
+    let mut waiting: Vec<String> = catalog::all().filter(found).flat_map(specs).collect();
     assert!(!waiting.is_empty());
     waiting.reverse();
     let waiting = Mutex::new(waiting);

@@ -81,7 +81,7 @@ fn nobody_is_accused(job: &str, stores: &[String]) {
 }
 
 fn found(wanted: impl Fn(&store::StoreInfo) -> bool) -> Vec<String> {
-    let no_java = stores::all().filter(|info| !is_java(info));
+    let no_java = catalog::all().filter(|info| !is_java(info));
     let here = no_java.filter(|info| wanted(info) && is_here(info));
     // At the level that waits for the disk least, of those a private one here has.
     here.map(|info| format!("{},durability={}", info.name, info.levels_found().last().unwrap())).collect()

@@ -20,7 +20,7 @@ impl Users {
     fn start(spec: &str) -> Users {
         let directory = tempfile::tempdir().unwrap();
         let spec: Spec = spec.parse().unwrap();
-        let open = host::open(stores::find(&spec.name).unwrap(), &spec, directory.path()).unwrap();
+        let open = host::open(catalog::find(&spec.name).unwrap(), &spec, directory.path()).unwrap();
         Users { open, _directory: directory }
     }
 

@@ -24,7 +24,7 @@ fn on_three(desk: &Desk, name: &str, more: &str) -> Ran {
 
 #[test]
 fn every_example_has_one_digest_on_three_stores_and_the_baselines() {
-    for name in ["session", "leaderboard", "limiter", "cart", "queue"] {
+    for name in ["session", "leaderboard", "limiter", "cart", "queue", "midnight"] {
         let ran = on_three(&Desk::new(), name, "");
         for store in THREE {
             assert!(ran.digest(store).starts_with("sha256:"), "{name} on {store}");
@@ -32,6 +32,46 @@ fn every_example_has_one_digest_on_three_stores_and_the_baselines() {
         }
         assert_eq!(ran.digest("null"), "", "{name}");
     }
+}
+
+#[test]
+fn examples_by_commands_of_the_server_run_and_ranks_has_the_digest_of_the_leaderboard() {
+    let desk = Desk::new();
+    let board = desk.run(&once(&example(&desk, "leaderboard"), "redis-unix", &["--clients 4"]));
+    for (name, commands) in [("ranks", 3301), ("stream", 1300), ("seats", 2021)] {
+        let desk = Desk::new();
+        let ran = desk.run(&once(&example(&desk, name), "redis-unix", &["--clients 4 --pipeline 2"]));
+        assert_eq!((ran.status, ran.verdict()), (0, "valid"), "{}", ran.said());
+        let facts = &ran.only()["answer"]["facts"];
+        assert!(facts["commands"].as_u64().unwrap() >= commands, "{facts}");
+        assert_eq!(facts["commands"], facts["operations"], "{facts}");
+        assert!(ran.stdout.contains("operations judged by the script"), "{}", ran.said());
+        assert!(name != "ranks" || ran.digest("redis-unix") == board.digest("redis-unix"), "{}", ran.said());
+    }
+}
+
+#[test]
+fn commands_go_to_the_node_of_their_key_in_a_cluster() {
+    let desk = Desk::new();
+    let text = "function run(client)\n  for number = 1, 50 do\n    local key = client.number .. ':' .. number\n    \
+                kv.expect(kv.command('SADD', key, 'a', 'b') == 2, 'SADD')\n    \
+                kv.expect(kv.command('EVAL', \"return redis.call('SCARD', KEYS[1])\", 1, key) == 2, 'EVAL')\n    \
+                kv.expect(kv.command('OBJECT', 'ENCODING', key), 'OBJECT')\n  end\n  kv.expect(kv.command('PING') == 'PONG', 'PING')\nend\n";
+    desk.file("routed.lua", text);
+    let ran = desk.run(&once("routed.lua", "redis-cluster", &["--clients 4"]));
+    assert_eq!((ran.status, ran.verdict()), (0, "valid"), "{}", ran.said());
+}
+
+#[test]
+fn a_command_the_server_does_not_know_gives_nil_and_its_words() {
+    let desk = Desk::new();
+    let text = "function run(client)\n  local found, words = kv.command('FROBNICATE', 'k')\n  \
+                kv.expect(found == nil and words:find('unknown command'), words)\nend\n";
+    desk.file("unknown.lua", text);
+    let ran = desk.run(&once("unknown.lua", "redis-unix", &[]));
+    assert_eq!((ran.status, ran.verdict()), (0, "valid"), "{}", ran.said());
+    let refused = desk.run(&once("unknown.lua", "lmdb", &[]));
+    assert!(refused.status == 2 && refused.stderr.contains("calls kv.command"), "{}", refused.said());
 }
 
 #[test]
@@ -346,6 +386,11 @@ fn jobs_tries_a_script_on_ram_and_names_the_line_of_its_error() {
         let desk = Desk::new();
         let file = self::example(&desk, example.name);
         let reads = example.name == "fans";
+        if example.is_for_few_stores() {
+            let listed = desk.kvtrial(&format!("jobs {file}"));
+            assert!(listed.status == 0 && listed.stdout.contains("Not tried on ram: "), "{}", listed.said());
+            continue;
+        }
         let tried = desk.kvtrial(&format!("jobs {file}{}", if reads { " --data debian-1k" } else { "" }));
         assert!(
             tried.status == 0 && tried.stdout.contains("\nTried on ram with one client, to the end: "),

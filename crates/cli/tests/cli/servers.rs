@@ -82,7 +82,7 @@ fn servers(desk: &Desk, of: impl Fn(&StoreInfo) -> bool) -> Vec<String> {
     };
     let mut specs = Vec::new();
     // A Java server takes from 10 s to start: they have tests of their own.
-    let no_java = stores::all().filter(|info| !is_java(info));
+    let no_java = catalog::all().filter(|info| !is_java(info));
     for info in no_java.filter(|info| info.class == Class::Network && of(info)) {
         let presence = presence(info.name);
         if presence["status"] == "found" {

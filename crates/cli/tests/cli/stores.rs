@@ -9,7 +9,7 @@ use std::os::unix::fs::PermissionsExt;
 
 /// Every name of the registry.
 fn registered() -> Vec<&'static str> {
-    stores::all().map(|info| info.name).collect()
+    catalog::all().map(|info| info.name).collect()
 }
 
 #[test]
@@ -17,7 +17,7 @@ fn every_store_is_listed_with_a_word_for_what_it_is_in_60_lines_of_80_columns() 
     let ran = Desk::new().kvtrial("stores");
     assert_eq!(ran.status, 0, "{}", ran.said());
     assert!(ran.stdout.lines().count() <= 60, "{}", ran.stdout);
-    for info in stores::all() {
+    for info in catalog::all() {
         // Twins share a row, as `redis*`.
         let twins = format!("{}*", info.family);
         let names = |word: &str| word == info.name || word == twins;
@@ -40,7 +40,7 @@ fn a_store_by_its_name_shows_every_option_with_its_meaning_its_licence_and_its_l
     let long = desk.kvtrial("stores --long");
     let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
     for name in ["redis", "ram"] {
-        let info = stores::find(name).unwrap();
+        let info = catalog::find(name).unwrap();
         for option in info.options {
             for said in [&ran.stdout, &long.stdout] {
                 assert!(words(said).contains(&words(&option.meaning())), "{name}, {}: {said}", option.name);

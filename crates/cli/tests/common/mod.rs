@@ -8,7 +8,7 @@ use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::sync::OnceLock;
-use store::{Availability, Keeps, Opener, StoreInfo};
+use store::{Availability, Bundle, Keeps, Opener, StoreInfo};
 use study::Spec;
 
 /// An empty working directory for one test.
@@ -26,8 +26,16 @@ pub fn run_once(job: &str, store: &str, more: &[&str]) -> Ran {
     Desk::new().run(&once(job, store, more))
 }
 
+/// Whether a store is an engine that Go or Rust builds: `engines.rs` tries them.
+pub fn is_engine(info: &StoreInfo) -> bool {
+    catalog::bundle_of(info.name).is_some_and(Bundle::is_engine)
+}
+
 /// Whether a store is here to be tried: where a desk finds it, or, of Java servers, where the user who runs the tests does.
 pub fn is_here(info: &StoreInfo) -> bool {
+    if is_engine(info) {
+        return false;
+    }
     static FOUND: OnceLock<Vec<String>> = OnceLock::new();
     let is_found = if is_java(info) {
         matches!(info.probe(), Availability::Found(_))
@@ -49,7 +57,7 @@ fn found_at_a_desk() -> Vec<String> {
 
 /// Whether it is a Java server, which takes from 10 s to start.
 pub fn is_java(info: &StoreInfo) -> bool {
-    stores::bundle_of(info.name).is_some_and(store::Bundle::is_java)
+    catalog::bundle_of(info.name).is_some_and(store::Bundle::is_java)
 }
 
 /// What a finished run left.
@@ -192,14 +200,15 @@ pub fn words_of_page(page: &str) -> String {
     pieces.join(" ")
 }
 
-/// The embedded stores of this build that keep what they are given, from the registry. A library that is missing fails the test, with the
+/// The embedded stores of this build that keep what they are given, from the registry; engines that Go or Rust builds have tests of their own. A library that is missing fails the test, with the
 /// line that installs it.
 pub fn embedded() -> Vec<&'static str> {
     let keeps = |info: &StoreInfo| layers::declared(info, &Spec::private(info.name)).keeps == Keeps::Everything;
     let is_wanted = |info: &&StoreInfo| {
-        matches!(info.opener, Opener::Embedded(_)) && !matches!(info.probe(), Availability::NotBuilt(_)) && keeps(info)
+        let is_built = !matches!(info.probe(), Availability::NotBuilt(_)) && !is_engine(info);
+        matches!(info.opener, Opener::Embedded(_)) && is_built && keeps(info)
     };
-    stores::all().filter(is_wanted).map(|info| info.name).collect()
+    catalog::all().filter(is_wanted).map(|info| info.name).collect()
 }
 
 /// `-s` of each.

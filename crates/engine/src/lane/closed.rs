@@ -2,8 +2,8 @@
 
 use super::{Flight, InFlight, Lane, part_of};
 use crate::dark::NO_PART;
-use job::Step;
-use job::{TURN, Turn, TurnEnd};
+use jobkit::Step;
+use jobkit::{TURN, Turn, TurnEnd};
 use store::{Heed, OperationKind, Reply, Session, Slot, StoreError};
 
 impl Lane<'_> {

@@ -2,7 +2,7 @@
 
 use super::{Flight, InFlight, Lane, part_of};
 use crate::schedule::{Next, Schedule};
-use job::{Arriving, Step};
+use jobkit::{Arriving, Step};
 use measure::Ticks;
 use store::{OperationKind, Reply, Session, Slot, StoreError};
 

@@ -3,7 +3,7 @@
 use super::sampling::Burst;
 use super::{Dark, Flight, InFlight, Lane};
 use crate::schedule::Next;
-use job::Offence;
+use jobkit::Offence;
 use measure::Ticks;
 use store::{OperationKind, Reply, Sink, Slot};
 use study::ReasonKind;

@@ -1,6 +1,6 @@
 //! Which operations of a closed loop are timed.
 
-use job::Think;
+use jobkit::Think;
 use measure::Ticks;
 use store::OperationKind;
 

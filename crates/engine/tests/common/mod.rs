@@ -1,7 +1,7 @@
 //! A job of plain gets and stores whose behaviour in time is known exactly.
 #![allow(dead_code)] // each test file uses its part
 
-use job::{Offence, Phase, Step, Think, Trial, Worker};
+use jobkit::{Offence, Phase, Step, Think, Trial, Worker};
 use std::collections::VecDeque;
 use std::ops::Range;
 use std::sync::Mutex;

@@ -1,7 +1,7 @@
 //! Values of which an append failed: its record may be there or not, once; every other record must be.
 
 use data::append::RECORD_BYTES;
-use job::{Doubt, Doubts, Effect};
+use jobkit::{Doubt, Doubts, Effect};
 use study::WriteAccount;
 
 /// A record of 16 bytes.
@@ -117,7 +117,7 @@ fn take_all<'r>(from: &mut Vec<EventRecord>, records: impl IntoIterator<Item = &
 #[cfg(test)]
 mod tests {
     use super::{AppendsFound, DoubtfulAppend, EventRecord, judge, reads};
-    use job::Doubt;
+    use jobkit::Doubt;
     use study::WriteAccount;
 
     fn records(numbers: &[u8]) -> Vec<EventRecord> {

@@ -4,7 +4,7 @@
 
 use super::doubt::{AppendDoubts, DoubtfulAppend};
 use data::append::{Events, KEY_BYTES, RECORD_BYTES};
-use job::{Doubt, Offence};
+use jobkit::{Doubt, Offence};
 use study::ReasonKind;
 
 /// Records of every key, as far as this worker has appended them: 4 bytes per key, from the first reply on that says a length.

@@ -1,6 +1,6 @@
 //! append as it was in 2011.
 
-use job::{FigureMeasure, Preset, PublishedFigure, Setting};
+use jobkit::{FigureMeasure, Preset, PublishedFigure, Setting};
 
 /// The job of November 2011 on generated events with its number of keys and, nearly, of records.
 pub const PRESETS: &[Preset] = &[Preset {

@@ -3,7 +3,7 @@
 use super::doubt::{AppendsFound, judge};
 use super::trial::{AppendTrial, Found};
 use data::append::{Event, KEY_BYTES, RECORD_BYTES};
-use job::{Doubt, Offence, Step, Worker};
+use jobkit::{Doubt, Offence, Step, Worker};
 use std::ops::Range;
 use std::sync::PoisonError;
 use store::{Operation, Reply, Slot};

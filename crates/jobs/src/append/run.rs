@@ -8,7 +8,7 @@ use crate::in_order::{InOrder, belongs};
 use crate::spots::Spots;
 use data::append::{Event, KEY_BYTES, RECORD_BYTES};
 use data::splitmix::mix;
-use job::{Offence, Step, Worker};
+use jobkit::{Offence, Step, Worker};
 use std::ops::Range;
 use std::sync::PoisonError;
 use store::{Operation, OperationKind, Reply, Slot};

@@ -6,7 +6,7 @@ use super::read_back::ReadBack;
 use super::run::AppendWorker;
 use super::{Append, Method, Verify};
 use data::append::{Event, RECORD_BYTES};
-use job::{Phase, Trial, Worker};
+use jobkit::{Phase, Trial, Worker};
 use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -189,6 +189,6 @@ impl Trial for AppendTrial<'_> {
     }
 
     fn logical_bytes(&self) -> u64 {
-        if self.keeps { job::Job::logical_bytes(self.job) } else { 0 }
+        if self.keeps { jobkit::Job::logical_bytes(self.job) } else { 0 }
     }
 }

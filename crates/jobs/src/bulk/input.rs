@@ -3,7 +3,7 @@
 use super::fields::found;
 use data::digest::{LineDigest, hex_of_bytes};
 use data::docs::{DocSet, Scalar, fields};
-use job::JobError;
+use jobkit::JobError;
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
 use store::{Reduction, ReductionGroup};

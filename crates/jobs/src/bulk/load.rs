@@ -4,7 +4,7 @@ use super::read_back::difference;
 use super::trial::BulkTrial;
 use crate::spots::Spots;
 use data::docs::DocSet;
-use job::{Offence, Step, Think, Worker};
+use jobkit::{Offence, Step, Think, Worker};
 use std::ops::Range;
 use store::{Keeps, Operation, Reply, Slot};
 use study::ReasonKind;

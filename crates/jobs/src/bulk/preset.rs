@@ -1,6 +1,6 @@
 //! bulk as it was in 2009.
 
-use job::{FigureMeasure, Preset, PublishedFigure, Setting};
+use jobkit::{FigureMeasure, Preset, PublishedFigure, Setting};
 
 const fn couchdb(
     system: &'static str,

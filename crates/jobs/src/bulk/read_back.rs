@@ -2,7 +2,7 @@
 
 use super::trial::BulkTrial;
 use data::digest::hex_of_bytes;
-use job::{Offence, Offences, Step, Worker};
+use jobkit::{Offence, Offences, Step, Worker};
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::PoisonError;

@@ -3,7 +3,7 @@
 use super::input::Tally;
 use super::read_back::Reads;
 use super::trial::BulkTrial;
-use job::{Offence, Step, Worker};
+use jobkit::{Offence, Step, Worker};
 use std::ops::Range;
 use std::sync::PoisonError;
 use store::{Operation, Reduction, Reply, Slot};

@@ -6,7 +6,7 @@ use super::read_back::{MANY, ReadBack};
 use super::reduce::{Gets, PAGE, Scan};
 use crate::marks::OnceWritten;
 use data::digest::LineDigest;
-use job::{Offences, Phase, Trial, TrialSetup, Worker};
+use jobkit::{Offences, Phase, Trial, TrialSetup, Worker};
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};

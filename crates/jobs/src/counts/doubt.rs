@@ -1,6 +1,6 @@
 //! Counters of which an increment failed: it may be in the count or not, once.
 
-use job::{Doubt, Doubts, Effect};
+use jobkit::{Doubt, Doubts, Effect};
 use study::WriteAccount;
 
 /// Increments that failed or were lost with others.
@@ -52,7 +52,7 @@ pub fn account(doubt: &Doubt<Increments>, count: u64, right: u64) -> Option<Writ
 #[cfg(test)]
 mod tests {
     use super::{Increments, ONE, account, allows_instead};
-    use job::Doubt;
+    use jobkit::Doubt;
     use study::WriteAccount;
 
     fn fate(lost: u64, failed_absent: u64, failed_present: u64) -> Option<WriteAccount> {

@@ -1,6 +1,6 @@
 //! counts as it was in 2009.
 
-use job::{FigureMeasure, Preset, PublishedFigure, Setting};
+use jobkit::{FigureMeasure, Preset, PublishedFigure, Setting};
 
 const fn messages(system: &'static str, store: Option<&'static str>, value: f64) -> PublishedFigure {
     PublishedFigure { system, store, params: &[], value, measure: FigureMeasure::InputPerS("messages") }

@@ -3,7 +3,7 @@
 use super::doubt::account;
 use super::trial::{CountTrial, Found};
 use super::{Method, parse};
-use job::{Doubt, Offence, Step, Worker};
+use jobkit::{Doubt, Offence, Step, Worker};
 use std::ops::Range;
 use std::sync::PoisonError;
 use store::{Operation, Reply, Slot};

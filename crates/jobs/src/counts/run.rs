@@ -9,7 +9,7 @@ use super::{Method, parse};
 use crate::in_order::{InOrder, belongs};
 use crate::tally::Answers;
 use data::splitmix::mix;
-use job::{Offence, Step, Worker};
+use jobkit::{Offence, Step, Worker};
 use std::io::Write;
 use std::ops::Range;
 use store::{Operation, OperationKind, Reply, Slot};

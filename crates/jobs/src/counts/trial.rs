@@ -5,7 +5,7 @@ use super::read_back::ReadBack;
 use super::run::CountWorker;
 use super::{Counting, Method};
 use crate::tally::Answers;
-use job::{Job, Phase, Trial, Worker, printable};
+use jobkit::{Job, Phase, Trial, Worker, printable};
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};

@@ -1,6 +1,6 @@
 //! Rows of which a write failed: it may have taken effect, or still may; nothing else is forgiven.
 
-use job::{Doubts, Replaces};
+use jobkit::{Doubts, Replaces};
 use std::collections::BTreeMap;
 use study::WriteAccount;
 

@@ -1,6 +1,6 @@
 //! crud as it was in 2016.
 
-use job::{Preset, Setting};
+use jobkit::{Preset, Setting};
 
 /// The comparison of SQL and key/value interfaces over the same storage engine.
 pub const PRESETS: &[Preset] = &[Preset {

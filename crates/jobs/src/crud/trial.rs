@@ -5,7 +5,7 @@ use super::progress::RowsDone;
 use super::rows::decimal;
 use super::work::Work;
 use super::{Crud, Insert, Stage, Wrong, digest_of};
-use job::{Job, Phase, Trial, TrialSetup, Worker};
+use jobkit::{Job, Phase, Trial, TrialSetup, Worker};
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};

@@ -4,7 +4,7 @@ use super::rows::{Content, Decimal, decimal, row_of, share, shuffled};
 use super::trial::CrudTrial;
 use super::{INSERTED, Insert, Stage, UPDATED};
 use crate::spots::Spots;
-use job::{Offence, Step, Think, Worker, printable};
+use jobkit::{Offence, Step, Think, Worker, printable};
 use std::ops::Range;
 use std::sync::PoisonError;
 use std::sync::atomic::Ordering;

@@ -1,6 +1,6 @@
 //! events as it was in 2012.
 
-use job::{FigureMeasure, Preset, PublishedFigure, Setting};
+use jobkit::{FigureMeasure, Preset, PublishedFigure, Setting};
 
 const fn events(system: &'static str, params: &'static [(&'static str, &'static str)], value: f64) -> PublishedFigure {
     PublishedFigure { system, store: Some("ram"), params, value, measure: FigureMeasure::InputPerS("events") }

@@ -2,7 +2,7 @@
 
 use super::trial::EventTrial;
 use crate::spots::Spots;
-use job::{Offence, Step, Worker, printable};
+use jobkit::{Offence, Step, Worker, printable};
 use std::collections::BTreeMap;
 use std::io::Write;
 use std::ops::Range;

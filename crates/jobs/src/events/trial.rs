@@ -7,7 +7,7 @@ use super::truth::Truth;
 use super::waiting::SPINS;
 use crate::marks::OnceWritten;
 use data::events::EventText;
-use job::{Phase, Trial, TrialSetup, Worker};
+use jobkit::{Phase, Trial, TrialSetup, Worker};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::ops::Range;

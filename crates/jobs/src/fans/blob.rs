@@ -5,7 +5,7 @@ use super::policy::Policy;
 use super::record::Merger;
 use super::schedule::Mention;
 use super::trial::{Checks, FansTrial};
-use job::{Offence, Step, Worker};
+use jobkit::{Offence, Step, Worker};
 use std::ops::Range;
 use store::{Expected, Operation, Reply, Slot};
 

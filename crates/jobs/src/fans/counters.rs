@@ -9,7 +9,7 @@ use super::policy::Policy;
 use super::schedule::Mention;
 use super::trial::{Checks, FansTrial};
 use crate::tally::{Answers, Tally};
-use job::{Offence, Step, Worker, printable};
+use jobkit::{Offence, Step, Worker, printable};
 use std::ops::Range;
 use store::{Operation, Reply, Slot};
 use study::ReasonKind;

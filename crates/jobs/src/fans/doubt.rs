@@ -1,6 +1,6 @@
 //! Pages of which a write failed: the mention may be counted or not, once; nothing else is forgiven.
 
-use job::{Doubt, Doubts, Effect};
+use jobkit::{Doubt, Doubts, Effect};
 use study::WriteAccount;
 
 /// Mentions of a page that failed, or were lost with others.
@@ -65,7 +65,7 @@ pub fn at_least(doubt: &Doubt<DoubtfulMentions>, right: (u32, u64), found: (u32,
 #[cfg(test)]
 mod tests {
     use super::{DoubtfulMentions, at_least};
-    use job::Doubt;
+    use jobkit::Doubt;
 
     #[test]
     fn a_mention_that_failed_is_counted_or_not_and_what_is_below_it_is_lost() {

@@ -4,7 +4,7 @@ use super::Input;
 use super::json::decimal;
 use data::digest::LineDigest;
 use data::splitmix::mix;
-use job::printable;
+use jobkit::printable;
 use study::{Answer, Reason, ReasonKind, WriteAccount};
 
 /// Pages with their fans and partners. A pair takes two to four bytes: the distance of its name's rank from the one

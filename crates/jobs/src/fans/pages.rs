@@ -6,7 +6,7 @@ use super::doubt::{DoubtfulMentions, PageDoubts, allows_instead};
 use super::policy::Policy;
 use super::record;
 use crate::fingerprint::fingerprint;
-use job::Offence;
+use jobkit::Offence;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use study::ReasonKind;
@@ -240,7 +240,7 @@ impl Ledger {
         }
         let print = fingerprint(value) | 2;
         if let Some(other) = self.prints.iter().position(|theirs| theirs.load(Ordering::Relaxed) == print) {
-            let name = job::printable(input.set.pages.get(other as u32));
+            let name = jobkit::printable(input.set.pages.get(other as u32));
             return Offence::new(ReasonKind::WrongKey, key, format!("the record of {name}"));
         }
         if known == ABSENT {

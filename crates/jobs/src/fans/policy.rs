@@ -1,6 +1,6 @@
 //! How several clients keep out of each other's read-modify-writes, and what a record is made of.
 
-use job::JobError;
+use jobkit::JobError;
 use store::{Capabilities, OperationKind};
 
 /// The policy that keeps concurrent updates of one page apart.

@@ -1,6 +1,6 @@
 //! fans as it was in 2009.
 
-use job::{FigureMeasure, Preset, PublishedFigure, Setting};
+use jobkit::{FigureMeasure, Preset, PublishedFigure, Setting};
 
 const fn seconds(system: &'static str, store: &'static str, value: f64) -> PublishedFigure {
     PublishedFigure { system, store: Some(store), params: &[], value, measure: FigureMeasure::MakespanS }

@@ -6,7 +6,7 @@ use super::expected::Partners;
 use super::policy::Variant;
 use super::record;
 use super::trial::FansTrial;
-use job::{Doubt, Offence, Step, Think, Worker, printable};
+use jobkit::{Doubt, Offence, Step, Think, Worker, printable};
 use std::ops::Range;
 use std::sync::PoisonError;
 use store::{Operation, Reply, Rows, Slot};

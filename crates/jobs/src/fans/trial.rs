@@ -9,7 +9,7 @@ use super::policy::{Policy, Variant};
 use super::read_back::ReadBack;
 use super::schedule::{Mention, MentionSchedule};
 use crate::tally::Answers;
-use job::{Phase, Trial, Worker};
+use jobkit::{Phase, Trial, Worker};
 use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
 use store::Slot;

@@ -5,7 +5,7 @@ use super::trial::GrowTrial;
 use crate::spots::Spots;
 use data::items::{ItemFlaw, Items};
 use data::wyrand::WyRand;
-use job::{Offence, Step, Worker, printable};
+use jobkit::{Offence, Step, Worker, printable};
 use std::ops::Range;
 use store::{Keeps, Operation, Reply, Slot};
 use study::ReasonKind;

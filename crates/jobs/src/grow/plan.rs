@@ -1,6 +1,6 @@
 //! What is put and read in which phase.
 
-use job::{Pace, Phase};
+use jobkit::{Pace, Phase};
 
 /// The pacing of the phases.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

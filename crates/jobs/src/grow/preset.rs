@@ -1,6 +1,6 @@
 //! grow as it was in 2009.
 
-use job::{FigureMeasure, Preset, PublishedFigure, Setting};
+use jobkit::{FigureMeasure, Preset, PublishedFigure, Setting};
 
 const fn inserts(system: &'static str, store: Option<&'static str>, value: f64) -> PublishedFigure {
     PublishedFigure { system, store, params: &[], value, measure: FigureMeasure::OpsPerS("fill") }

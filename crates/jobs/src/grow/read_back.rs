@@ -3,7 +3,7 @@
 use super::fill::flawed;
 use super::trial::{Found, GrowTrial};
 use data::splitmix::mix;
-use job::{Offence, Step, Worker};
+use jobkit::{Offence, Step, Worker};
 use std::ops::Range;
 use store::{Operation, Reply, Slot};
 use study::ReasonKind;

@@ -6,7 +6,7 @@ use super::read_back::ReadBack;
 use super::{Grow, Verify};
 use crate::marks::OnceWritten;
 use data::digest::hex_of_bytes;
-use job::{Job, Phase, Trial, TrialSetup, Worker};
+use jobkit::{Job, Phase, Trial, TrialSetup, Worker};
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::{Mutex, PoisonError};

@@ -2,7 +2,7 @@
 
 use super::trial::NodesTrial;
 use crate::ycsb::run::Run;
-use job::{Offence, Step, Think, Worker};
+use jobkit::{Offence, Step, Think, Worker};
 use std::ops::Range;
 use store::{Reply, Slot};
 

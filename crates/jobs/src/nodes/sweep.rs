@@ -5,7 +5,7 @@ use crate::ycsb::judge;
 use crate::ycsb::key::{KEY_BYTES, key};
 use crate::ycsb::run::Run;
 use crate::ycsb::versions::Sight;
-use job::{Arriving, Offence, Step, Think, Worker};
+use jobkit::{Arriving, Offence, Step, Think, Worker};
 use std::ops::Range;
 use std::time::{Duration, Instant};
 use store::{Operation, Reply, Slot};

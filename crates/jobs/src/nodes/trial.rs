@@ -8,7 +8,7 @@ use super::{Nodes, WHILE_KEYS_MOVE, WHILE_ONE_IS_DEAD};
 use crate::ycsb::key::key;
 use crate::ycsb::run::Run;
 use crate::ycsb::trial::YcsbTrial;
-use job::{NodeAct, Phase, Trial, TrialSetup, WhichNode, Worker};
+use jobkit::{NodeAct, Phase, Trial, TrialSetup, WhichNode, Worker};
 use std::collections::HashSet;
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};

@@ -7,7 +7,7 @@ use super::truth::{Counted, Lot, Truth};
 use crate::marks::{Marks, OnceWritten};
 use builder::Builder;
 use data::sets::IdSets;
-use job::{Offence, Phase, Step, Trial, TrialSetup, Worker};
+use jobkit::{Offence, Phase, Step, Trial, TrialSetup, Worker};
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::ops::Range;

@@ -1,6 +1,6 @@
 //! sets as they were in 2011.
 
-use job::{Preset, Setting};
+use jobkit::{Preset, Setting};
 
 /// The counting of user ids in 2011.
 pub const PRESETS: &[Preset] = &[Preset {

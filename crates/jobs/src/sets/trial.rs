@@ -3,7 +3,7 @@
 
 use super::truth::{Counted, Lot, Truth, belongs};
 use data::sets::IdSets;
-use job::{Offence, Phase, Step, Trial, Worker};
+use jobkit::{Offence, Phase, Step, Trial, Worker};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::ops::Range;

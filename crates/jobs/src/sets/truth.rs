@@ -84,9 +84,13 @@ impl Truth {
             SetCombination::Intersection => "intersection",
         };
         match sets {
-            [one] => format!("the set {}", job::printable(one.as_bytes())),
+            [one] => format!("the set {}", jobkit::printable(one.as_bytes())),
             [a, b] => {
-                format!("the {combination} of {} and {}", job::printable(a.as_bytes()), job::printable(b.as_bytes()))
+                format!(
+                    "the {combination} of {} and {}",
+                    jobkit::printable(a.as_bytes()),
+                    jobkit::printable(b.as_bytes())
+                )
             }
             several => format!("the {combination} of all {} sets", several.len()),
         }

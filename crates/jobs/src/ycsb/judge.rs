@@ -3,7 +3,7 @@
 use super::key::id_of;
 use super::value::{Flaw, Values};
 use super::versions::{Age, Ledger, Sight, Write};
-use job::{Offence, printable};
+use jobkit::{Offence, printable};
 use std::ops::Range;
 use store::{Reply, Rows, Slot};
 use study::ReasonKind;

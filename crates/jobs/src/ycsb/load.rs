@@ -1,12 +1,13 @@
 //! The load: every key once, each slot its own.
 
+use super::expiring;
 use super::judge;
 use super::key::KEY_BYTES;
 use super::trial::YcsbTrial;
 use super::versions::Write;
 use super::workload::LoadOrder;
 use data::scramble::Scramble;
-use job::{Offence, Step, Think, Worker};
+use jobkit::{Offence, Step, Think, Worker};
 use std::ops::Range;
 use store::{Operation, Reply, Slot};
 
@@ -19,6 +20,8 @@ pub struct Load<'a> {
     first: Slot,
     /// Of each slot: the place of its next key, from 0, and its write.
     next: Vec<(u64, Write)>,
+    /// Of each slot: when its write was sent, where values have a time to live.
+    sent_ns: Vec<u64>,
     /// Where the keys lie, if not one behind the other.
     scattered: Option<Scramble>,
     key: [u8; KEY_BYTES],
@@ -29,12 +32,12 @@ impl<'a> Load<'a> {
     /// Makes a worker for these slots of the trial.
     pub fn new(trial: &'a YcsbTrial<'a>, slots: Range<Slot>) -> Load<'a> {
         let first = slots.start;
-        let next = slots.map(|slot| (u64::from(slot), Write::default())).collect();
+        let next: Vec<_> = slots.map(|slot| (u64::from(slot), Write::default())).collect();
         let scattered = match trial.workload.load {
             LoadOrder::Rising | LoadOrder::Hashed => None,
             LoadOrder::Scattered => Some(Scramble::new(trial.workload.records, trial.seed ^ SCATTERED)),
         };
-        Load { trial, first, next, scattered, key: [0; KEY_BYTES], value: Vec::new() }
+        Load { trial, first, sent_ns: vec![0; next.len()], next, scattered, key: [0; KEY_BYTES], value: Vec::new() }
     }
 
     /// The key with this place, from 0, in the order of the load.
@@ -54,12 +57,19 @@ impl Worker for Load<'_> {
         self.next[slot as usize].1 = write;
         self.key = self.trial.ledger.names.key(id);
         self.trial.values.make(id, write.version, &mut self.value);
-        Step::Operation(Operation::Put { key: &self.key, value: &self.value })
+        let Some(lives) = &self.trial.lives else {
+            return Step::Operation(Operation::Put { key: &self.key, value: &self.value });
+        };
+        self.sent_ns[slot as usize] = lives.now_ns();
+        Step::Operation(expiring::put(lives, &self.key, &mut self.value))
     }
 
     fn reply(&mut self, slot: Slot, reply: &Reply<'_>) -> Result<(), Offence> {
         let (number, write) = self.next[slot as usize];
         self.next[slot as usize].0 += u64::from(self.trial.slots);
+        if let (Some(lives), Reply::Done) = (&self.trial.lives, reply) {
+            lives.written(self.id(number), self.sent_ns[slot as usize]);
+        }
         judge::written(&self.trial.ledger, self.id(number), self.first + slot, write, reply)
     }
 

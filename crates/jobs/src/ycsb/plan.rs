@@ -6,7 +6,7 @@ mod properties;
 mod tests;
 
 use super::value::MIN_BYTES;
-use job::{JobError, PlanFile};
+use jobkit::{JobError, PlanFile};
 use known::Does;
 use properties::Property;
 use std::collections::BTreeMap;

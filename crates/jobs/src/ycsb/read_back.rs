@@ -1,9 +1,12 @@
 //! Reads every key back: its final version must not be out of date.
 
+use super::expiring::Read;
 use super::judge;
 use super::key::KEY_BYTES;
+use super::lives::Lifetime;
 use super::trial::YcsbTrial;
-use job::{Offence, Step, Think, Worker};
+use super::versions::Sight;
+use jobkit::{Offence, Step, Think, Worker};
 use std::ops::Range;
 use std::sync::PoisonError;
 use store::{Operation, Reply, Slot};
@@ -12,6 +15,8 @@ use store::{Operation, Reply, Slot};
 pub struct ReadBack<'a> {
     trial: &'a YcsbTrial<'a>,
     next: Vec<u64>,
+    /// Of each slot: what was known of its key when it was asked for, where values have a time to live.
+    asked: Vec<(Sight, Lifetime)>,
     key: [u8; KEY_BYTES],
     valid: u64,
 }
@@ -19,7 +24,8 @@ pub struct ReadBack<'a> {
 impl<'a> ReadBack<'a> {
     /// Makes a worker for these slots of the trial.
     pub fn new(trial: &'a YcsbTrial<'a>, slots: Range<Slot>) -> ReadBack<'a> {
-        ReadBack { trial, next: slots.map(u64::from).collect(), key: [0; KEY_BYTES], valid: 0 }
+        let next: Vec<u64> = slots.map(u64::from).collect();
+        ReadBack { trial, asked: vec![Default::default(); next.len()], next, key: [0; KEY_BYTES], valid: 0 }
     }
 }
 
@@ -36,6 +42,10 @@ impl Worker for ReadBack<'_> {
             return Step::Finished;
         }
         self.key = self.trial.ledger.names.key(id);
+        if let Some(lives) = &self.trial.lives {
+            let sight = self.trial.ledger.sight(id);
+            self.asked[slot as usize] = (sight, lives.life(id));
+        }
         Step::Operation(Operation::Get { key: &self.key })
     }
 
@@ -44,7 +54,13 @@ impl Worker for ReadBack<'_> {
         let id = *next;
         *next += u64::from(self.trial.slots);
         let sight = self.trial.ledger.sight(id);
-        let judged = judge::read(&self.trial.values, &self.trial.ledger, id, sight, reply);
+        let judged = match &self.trial.lives {
+            None => judge::read(&self.trial.values, &self.trial.ledger, id, sight, reply),
+            Some(lives) => {
+                let (sight, life) = self.asked[slot as usize];
+                Read { trial: self.trial, lives, id, sight, life }.judge(reply).map(|_| ())
+            }
+        };
         if judged.is_ok() && sight.exists() && !sight.is_uncertain() {
             self.valid += 1;
         } else {

@@ -7,7 +7,7 @@ use super::trial::YcsbTrial;
 use super::versions::{Sight, Write};
 use super::workload::{Kind, Mix, Workload};
 use data::wyrand::WyRand;
-use job::{Offence, Step, Think, Worker};
+use jobkit::{Offence, Step, Think, Worker};
 use std::ops::Range;
 use store::{Keeps, Operation, Reply, Slot};
 

@@ -1,7 +1,10 @@
 //! One execution: load, run, read back.
 
 use super::chooser::Chooser;
+use super::expiring::Expiring;
+use super::gone::Gone;
 use super::key::{KEY_BYTES, MAX_KEYS};
+use super::lives::Lifetimes;
 use super::load::Load;
 use super::read_back::ReadBack;
 use super::run::Run;
@@ -9,11 +12,12 @@ use super::value::Values;
 use super::versions::Ledger;
 use super::workload::{Kind, RunLength, Workload};
 use super::{Verdicts, digest_of};
-use job::{Phase, Trial, Worker};
+use crate::expires::MOMENT_BYTES;
+use jobkit::{Phase, Trial, Worker};
 use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
-use store::{Keeps, Slot};
+use store::{Keeps, Slot, Store, StoreError};
 use study::{Answer, Reason, WriteAccount};
 
 /// State shared by the workers of one execution.
@@ -27,7 +31,15 @@ pub struct YcsbTrial<'a> {
     pub(crate) ledger: Ledger,
     pub(super) chooser: Chooser,
     pub(super) verdicts: Mutex<Verdicts>,
+    /// Where values have a time to live.
+    pub(super) lives: Option<Lifetimes>,
 }
+
+/// The number of the phase that waits until everything has expired.
+const WAIT: usize = 3;
+
+/// The number of the phase behind it.
+const GONE: usize = 4;
 
 /// What stands around a row of a scan.
 const ROW_ROOM_BYTES: usize = 64;
@@ -45,7 +57,13 @@ impl<'a> YcsbTrial<'a> {
             ledger: Ledger::new(workload.records, inserts, slots.max(1)).named(workload.load.names()),
             chooser: Chooser::new(workload, seed),
             verdicts: Mutex::default(),
+            lives: None,
         }
+    }
+
+    /// Returns the same execution, with the times of its keys.
+    pub fn living(self, lives: Option<Lifetimes>) -> YcsbTrial<'a> {
+        YcsbTrial { lives, ..self }
     }
 }
 
@@ -56,6 +74,10 @@ impl Trial for YcsbTrial<'_> {
         if self.keeps == Keeps::Everything {
             let operations = self.inserts.map(|inserts| records + inserts);
             phases.push(Phase::read_back(operations));
+            if self.lives.as_ref().is_some_and(Lifetimes::can_be_waited_for) {
+                phases.push(Phase::untimed("wait", None));
+                phases.push(Phase { operations, ..Phase::untimed("gone", None) });
+            }
         }
         phases
     }
@@ -63,8 +85,14 @@ impl Trial for YcsbTrial<'_> {
     fn worker(&self, phase: usize, slots: Range<Slot>) -> Box<dyn Worker + '_> {
         match phase {
             0 => Box::new(Load::new(self, slots)),
-            1 => Box::new(Run::new(self, slots)),
-            _ => Box::new(ReadBack::new(self, slots)),
+            1 => match &self.lives {
+                Some(lives) => Box::new(Expiring::new(self, lives, slots)),
+                None => Box::new(Run::new(self, slots)),
+            },
+            _ => match &self.lives {
+                Some(lives) if phase == GONE => Box::new(Gone::new(self, lives, slots)),
+                _ => Box::new(ReadBack::new(self, slots)),
+            },
         }
     }
 
@@ -79,14 +107,16 @@ impl Trial for YcsbTrial<'_> {
         }
         let verdicts = self.verdicts.lock().unwrap_or_else(PoisonError::into_inner);
         let ids = self.ledger.ids();
-        let facts = [
+        let mut facts = vec![
             ("keys", ids.into()),
             ("keys_valid", verdicts.valid.into()),
             ("inserted", (ids - self.workload.records).into()),
             ("known_before", matches!(self.workload.end, RunLength::Operations(_)).into()),
-        ]
-        .map(|(name, value): (&str, serde_json::Value)| (name.to_owned(), value));
-        (Answer { digest: digest_of(self.workload.planned(), &verdicts.invalid), facts: facts.into() }, Vec::new())
+        ];
+        facts.extend(self.lives.iter().flat_map(Lifetimes::facts));
+        let facts =
+            facts.into_iter().map(|(name, value): (&str, serde_json::Value)| (name.to_owned(), value)).collect();
+        (Answer { digest: digest_of(self.workload.planned(), &verdicts.invalid), facts }, Vec::new())
     }
 
     fn account(&self) -> Option<WriteAccount> {
@@ -102,9 +132,19 @@ impl Trial for YcsbTrial<'_> {
     }
 
     fn largest_reply_bytes(&self) -> Option<u64> {
-        let row = KEY_BYTES + self.values.size() + ROW_ROOM_BYTES;
+        let row = KEY_BYTES + self.values.size() + MOMENT_BYTES + ROW_ROOM_BYTES;
         let rows = if self.workload.mix.has(Kind::Scan) { self.workload.scan_max } else { 1 };
         Some(u64::from(rows) * row as u64)
+    }
+
+    fn whole(&self, phase: usize, _: &dyn Store, _: Duration) -> Option<Result<(), StoreError>> {
+        let lives = self.lives.as_ref().filter(|_| phase == WAIT)?;
+        lives.wait();
+        Some(Ok(()))
+    }
+
+    fn expires(&self) -> bool {
+        self.lives.is_some()
     }
 
     fn judges_unfinished(&self) -> bool {
@@ -112,7 +152,7 @@ impl Trial for YcsbTrial<'_> {
     }
 
     fn keys_left(&self) -> Option<u64> {
-        let is_sure = self.ledger.account().failed() == 0;
+        let is_sure = self.ledger.account().failed() == 0 && self.lives.is_none();
         is_sure.then(|| self.ledger.ids())
     }
 

@@ -3,7 +3,7 @@
 use super::key::{KeyNames, MAX_KEYS, MOST_HASHED};
 use super::value::MIN_BYTES;
 use data::splitmix::mix;
-use job::{JobError, ParamInfo, Params};
+use jobkit::{JobError, ParamInfo, Params};
 
 /// The parameters as `kvtrial jobs` lists them.
 pub static PARAMS: &[ParamInfo] = &[
@@ -28,6 +28,12 @@ pub static PARAMS: &[ParamInfo] = &[
         "rising, scattered, hashed",
         "order in which keys are loaded; those inserted in the run rise. hashed: a hash of its number is the name of each key, so that \
          all lie far apart",
+    ),
+    param(
+        "ttl",
+        "none",
+        "none, or a time such as 500ms, 2s, 30m",
+        "time to live of every value; a client that misses one whose time is over puts it again",
     ),
     param("value", "1000", "16 to 67108864", "bytes of every value (the fields of YCSB in one)"),
     param(
@@ -217,6 +223,8 @@ pub struct Workload {
     pub end: RunLength,
     /// Bytes of every value.
     pub value_bytes: usize,
+    /// The time to live of every value.
+    pub ttl_ms: Option<u64>,
     /// The distribution of the keys asked for.
     pub distribution: Distribution,
     /// Exponent of the Zipf law.
@@ -302,6 +310,20 @@ impl Workload {
         if scan_min > scan_max {
             return Err(JobError(format!("scan_min={scan_min} is above scan_max={scan_max}; exchange them")));
         }
+        let ttl_ms = match text("ttl") {
+            "none" | "" => None,
+            ttl => Some(
+                data::count::milliseconds(ttl)
+                    .filter(|ms| *ms > 0)
+                    .ok_or_else(|| wrong("ttl", "none, or a time above 0 such as 500ms, 2s or 30m"))?,
+            ),
+        };
+        if ttl_ms.is_some() && (scans || shares[Kind::Insert as usize] > 0.0) {
+            return Err(JobError(format!(
+                "ttl={} goes with reads, updates and read-modify-writes; use workload=A, B, C or F, or set insert=0 and scan=0",
+                text("ttl")
+            )));
+        }
         let most_keys = if load == LoadOrder::Hashed { MOST_HASHED } else { MAX_KEYS };
         let records = whole("records", 1, MAX_KEYS)?;
         let mix = Mix::new(shares, seed);
@@ -318,6 +340,7 @@ impl Workload {
             records,
             load,
             end,
+            ttl_ms,
             value_bytes: whole("value", MIN_BYTES as u64, 64 << 20)? as usize,
             distribution,
             theta: number("theta", 0.0, 10.0)?,

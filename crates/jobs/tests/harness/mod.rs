@@ -2,11 +2,12 @@
 #![allow(dead_code)] // each test file uses its part
 
 use data::splitmix::Rng;
-use job::{Job, Offence, Offences, Step, Worker};
+use jobkit::{Job, Offence, Offences, Step, Worker};
 use std::collections::BTreeMap;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use store::{
-    Capabilities, Counter, Expected, Keeps, Operation, OperationKind, OperationSet, Overflow, Reply, RowBuffer, Store,
+    AnswerTree, Capabilities, Counter, Expected, Keeps, Operation, OperationKind, OperationSet, Overflow, Reply,
+    RowBuffer, Store, TreeNode,
 };
 use study::{Answer, Reason, ReasonKind, WriteAccount};
 
@@ -16,6 +17,9 @@ pub enum Request {
     Get(Vec<u8>),
     GetVersioned(Vec<u8>),
     Put(Vec<u8>, Vec<u8>),
+    PutTtl(Vec<u8>, Vec<u8>, u64),
+    Touch(Vec<u8>, u64),
+    TimeLeft(Vec<u8>),
     Append(Vec<u8>, Vec<u8>),
     Increment(Vec<u8>, i64),
     GetCounter(Vec<u8>),
@@ -26,6 +30,9 @@ pub enum Request {
     Delete(Vec<u8>),
     GetMany(Vec<Vec<u8>>),
     PutMany(Vec<(Vec<u8>, Vec<u8>)>),
+    Command(Vec<Vec<u8>>),
+    /// The statement, and its parameters as they are written for debugging.
+    Sql(Vec<u8>, Vec<String>),
 }
 
 impl Request {
@@ -34,6 +41,9 @@ impl Request {
             Operation::Get { key } => Request::Get(key.into()),
             Operation::GetVersioned { key } => Request::GetVersioned(key.into()),
             Operation::Put { key, value } => Request::Put(key.into(), value.into()),
+            Operation::PutTtl { key, value, ttl_ms } => Request::PutTtl(key.into(), value.into(), ttl_ms),
+            Operation::Touch { key, ttl_ms } => Request::Touch(key.into(), ttl_ms),
+            Operation::TimeLeft { key } => Request::TimeLeft(key.into()),
             Operation::Append { key, value } => Request::Append(key.into(), value.into()),
             Operation::Increment { key, by } => Request::Increment(key.into(), by),
             Operation::GetCounter { key } => Request::GetCounter(key.into()),
@@ -49,6 +59,10 @@ impl Request {
             Operation::Scan { start, limit } => Request::Scan(start.into(), limit),
             Operation::Delete { key } => Request::Delete(key.into()),
             Operation::GetMany { keys } => Request::GetMany(keys.iter().map(|key| key.to_vec()).collect()),
+            Operation::Command { words, .. } => Request::Command(words.iter().map(|word| word.to_vec()).collect()),
+            Operation::Sql { statement, values } => {
+                Request::Sql(statement.into(), values.iter().map(|value| format!("{value:?}")).collect())
+            }
             Operation::PutMany { pairs } => {
                 Request::PutMany(pairs.iter().map(|(key, value)| (key.to_vec(), value.to_vec())).collect())
             }
@@ -66,6 +80,8 @@ pub enum Response {
     Number(i64),
     Conflict,
     Rows(Vec<(Vec<u8>, Vec<u8>)>),
+    /// An answer to a command: the values, and the bytes they lie in.
+    Tree(Vec<TreeNode>, Vec<u8>),
     Refused(&'static str),
     Deadline,
 }
@@ -84,6 +100,7 @@ impl Response {
                 all.iter().for_each(|(key, value)| rows.push(key, value));
                 Reply::Rows(rows.rows())
             }
+            Response::Tree(nodes, bytes) => Reply::Tree(AnswerTree::new(bytes, nodes)),
             Response::Refused(words) => Reply::Failed(store::Failure::Refused(words)),
             Response::Deadline => Reply::Failed(store::Failure::Deadline),
         })
@@ -107,6 +124,7 @@ pub struct Memory {
     pub values: BTreeMap<Vec<u8>, (Vec<u8>, u64)>,
     counters: BTreeMap<Vec<u8>, i64>,
     fields: BTreeMap<Vec<u8>, BTreeMap<Vec<u8>, i64>>,
+    ends: BTreeMap<Vec<u8>, Instant>,
     writes: u64,
     pub bytes_read: u64,
     pub bytes_written: u64,
@@ -120,6 +138,12 @@ impl Memory {
         self.writes += 1;
         self.bytes_written += value.len() as u64;
         self.values.insert(key.into(), (value.into(), self.writes));
+        self.ends.remove(key);
+    }
+
+    /// Notes how long a key has, which it keeps beyond that.
+    fn lives(&mut self, key: &[u8], ttl_ms: u64) {
+        self.ends.insert(key.into(), Instant::now() + Duration::from_millis(ttl_ms));
     }
 
     /// As after a restart of a server that keeps nothing.
@@ -155,6 +179,23 @@ impl Backend for Memory {
                 self.put(key, value);
                 Response::Done
             }
+            Request::Command(_) | Request::Sql(..) => Response::Tree(vec![TreeNode::Nil], Vec::new()),
+            // Tests are over sooner than anything expires; those of expiry have a store of their own.
+            Request::PutTtl(key, value, ttl_ms) => {
+                self.put(key, value);
+                self.lives(key, *ttl_ms);
+                Response::Done
+            }
+            Request::Touch(key, ttl_ms) if self.values.contains_key(key) => {
+                self.lives(key, *ttl_ms);
+                Response::Done
+            }
+            Request::Touch(..) => Response::Missing,
+            Request::TimeLeft(key) if self.values.contains_key(key) => {
+                let left = self.ends.get(key).map(|end| end.saturating_duration_since(Instant::now()));
+                Response::Number(left.map_or(store::LASTS, |left| left.as_millis() as i64))
+            }
+            Request::TimeLeft(_) => Response::Missing,
             Request::Append(key, value) => {
                 let mut whole = self.values.get(key).map(|(value, _)| value.clone()).unwrap_or_default();
                 whole.extend_from_slice(value);
@@ -287,7 +328,7 @@ pub fn run_with(
     timed_operations: u64,
 ) -> Outcome {
     job.suits(&capabilities).unwrap();
-    let trial = job.trial(&job::TrialSetup { slots, capabilities, seed: 42 });
+    let trial = job.trial(&jobkit::TrialSetup { slots, capabilities, seed: 42 });
     let mut offences = Offences::default();
     let (mut operations, mut planned) = (Vec::new(), Vec::new());
     for (number, phase) in trial.phases().into_iter().enumerate() {

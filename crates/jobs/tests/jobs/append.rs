@@ -4,7 +4,7 @@
 use crate::harness;
 
 use harness::{Backend, Memory, Request, Response, Turns, everything, nothing, run};
-use job::Job;
+use jobkit::Job;
 use kvtrial_jobs as jobs;
 use store::{Capabilities, OperationKind, OperationSet};
 use study::ReasonKind;
@@ -166,7 +166,10 @@ fn a_length_that_is_said_after_an_append_is_checked_and_a_wrong_one_found_with_i
                     bytes + if lies { wrong } else { 0 }
                 });
                 let reason = once.reason(ReasonKind::WrongNumber);
-                assert!(reason.count <= 2 && reason.example.contains(&job::printable(&key_lied_about)), "{reason:?}");
+                assert!(
+                    reason.count <= 2 && reason.example.contains(&jobkit::printable(&key_lied_about)),
+                    "{reason:?}"
+                );
             }
         }
     }

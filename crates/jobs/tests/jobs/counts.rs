@@ -4,7 +4,7 @@
 use crate::harness;
 
 use harness::{Backend, Memory, Request, Response, Turns, everything, nothing, run};
-use job::Job;
+use jobkit::Job;
 use kvtrial_jobs as jobs;
 use store::{Capabilities, OperationSet};
 use study::ReasonKind;

@@ -4,7 +4,7 @@
 use crate::harness;
 
 use harness::{Backend, Memory, Outcome, Request, Response, Turns, everything, nothing, run_with};
-use job::{Job, JobError};
+use jobkit::{Job, JobError};
 use kvtrial_jobs as jobs;
 use store::{Capabilities, Opener, Store};
 use study::ReasonKind;
@@ -28,7 +28,7 @@ fn job(set: &[(&str, &str)]) -> Box<dyn Job> {
 
 /// The store that is handed to the pipeline, which does not ask it anything.
 fn unasked() -> Box<dyn Store> {
-    let Opener::Embedded(open) = stores::find("ram").unwrap().opener else { panic!("ram is embedded") };
+    let Opener::Embedded(open) = catalog::find("ram").unwrap().opener else { panic!("ram is embedded") };
     open(&"ram".parse().unwrap(), std::path::Path::new("unused")).unwrap()
 }
 

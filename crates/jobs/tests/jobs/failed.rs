@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used)]
 
 use engine::{Arrivals, Outcome, Settings, run_phase};
-use job::TrialSetup;
+use jobkit::TrialSetup;
 use kvtrial_jobs as jobs;
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -69,7 +69,7 @@ fn run(job: &str, data: Option<&str>, set: &str, arrivals: Arrivals) -> Vec<(u64
         .map(|one| one.split_once('=').map(|(key, value)| (key.to_owned(), value.to_owned())).unwrap())
         .collect();
     let job = jobs::prepare(jobs::find(job).unwrap(), data.map(Into::into), &set, 42).unwrap();
-    let Some(Opener::Embedded(open)) = stores::find("ram").map(|info| info.opener) else { panic!("no ram store") };
+    let Some(Opener::Embedded(open)) = catalog::find("ram").map(|info| info.opener) else { panic!("no ram store") };
     let ram = open(&Spec::private("ram"), std::path::Path::new("")).unwrap();
     let store = Failing { ram, one_in: 20 };
     let trial = job.trial(&TrialSetup { slots: 8, capabilities: store.capabilities().clone(), seed: 42 });

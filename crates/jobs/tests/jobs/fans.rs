@@ -4,7 +4,7 @@
 use crate::harness;
 
 use harness::{Backend, Memory, Outcome, Request, Response, Turns, everything, nothing, run};
-use job::Job;
+use jobkit::Job;
 use kvtrial_jobs as jobs;
 use serde_json::Value;
 use store::{Capabilities, OperationSet};

@@ -4,7 +4,7 @@
 use crate::harness;
 
 use harness::{Backend, Memory, Request, Response, Turns, everything, nothing, run};
-use job::{Job, Pace, TrialSetup};
+use jobkit::{Job, Pace, TrialSetup};
 use kvtrial_jobs as jobs;
 use store::Capabilities;
 use study::ReasonKind;
@@ -19,7 +19,7 @@ fn job(seed: u64, set: &[(&str, &str)]) -> Box<dyn Job> {
     prepare(seed, set).unwrap()
 }
 
-fn prepare(seed: u64, set: &[(&str, &str)]) -> Result<Box<dyn Job>, job::JobError> {
+fn prepare(seed: u64, set: &[(&str, &str)]) -> Result<Box<dyn Job>, jobkit::JobError> {
     let set: Vec<_> = set.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
     jobs::prepare(jobs::find("grow").unwrap(), None, &set, seed)
 }

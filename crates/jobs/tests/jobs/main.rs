@@ -8,6 +8,7 @@ mod bulk;
 mod counts;
 mod crud;
 mod events;
+mod expiry;
 mod failed;
 mod fans;
 mod forgiven;

@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used)]
 
 use engine::{Settings, run_phase};
-use job::{Job, TrialSetup};
+use jobkit::{Job, TrialSetup};
 use kvtrial_jobs as jobs;
 use std::collections::HashMap;
 use std::path::Path;

@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used)]
 
 use engine::{Arrivals, End, Outcome, Settings, run_phase};
-use job::TrialSetup;
+use jobkit::TrialSetup;
 use kvtrial_jobs as jobs;
 use std::collections::BTreeSet;
 use std::sync::atomic::AtomicBool;
@@ -36,7 +36,7 @@ struct Window {
 
 impl OneAtATime {
     fn new(service: Duration) -> OneAtATime {
-        let Some(Opener::Embedded(open)) = stores::find("ram").map(|info| info.opener) else { panic!("no ram store") };
+        let Some(Opener::Embedded(open)) = catalog::find("ram").map(|info| info.opener) else { panic!("no ram store") };
         let ram = open(&Spec::private("ram"), std::path::Path::new("")).unwrap();
         OneAtATime { ram, server: Arc::new(Server { service, freeze: Mutex::new(None), one: Mutex::new(()) }) }
     }

@@ -1,7 +1,7 @@
 //! What the list of jobs promises as a whole. A new job is found here by itself.
 #![allow(clippy::unwrap_used)]
 
-use job::{Purpose, TrialSetup};
+use jobkit::{Purpose, TrialSetup};
 use kvtrial_jobs as jobs;
 use std::collections::BTreeSet;
 use store::{Capabilities, Keeps, OperationKind, OperationSet};

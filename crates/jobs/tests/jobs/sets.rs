@@ -4,7 +4,7 @@
 use crate::harness;
 
 use harness::{Backend, Memory, Outcome, Request, Response, Turns, everything, nothing, run};
-use job::{Job, TrialSetup};
+use jobkit::{Job, TrialSetup};
 use kvtrial_jobs as jobs;
 use std::ops::Range;
 use std::time::Duration;
@@ -21,7 +21,7 @@ const DENSE_1000: &str = "sha256:950e9e05a9daaddc5085fce14bc0fcd621af07d84f6be2e
 const EXACT: [&str; 5] = ["hash", "sorted", "bitmap", "roaring", "indexed"];
 const LONG: Duration = Duration::from_secs(60);
 
-fn job_of(set: &[(&str, &str)], data: Option<String>, seed: u64) -> Result<Box<dyn Job>, job::JobError> {
+fn job_of(set: &[(&str, &str)], data: Option<String>, seed: u64) -> Result<Box<dyn Job>, jobkit::JobError> {
     let set: Vec<_> = set.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
     jobs::prepare(jobs::find("sets").unwrap(), data, &set, seed)
 }
@@ -33,7 +33,7 @@ fn thousand() -> Box<dyn Job> {
 /// The store ram, keeping sets in this way.
 fn ram(way: &str) -> Box<dyn Store> {
     let spec = format!("ram,way={way}").parse().unwrap();
-    let Opener::Embedded(open) = stores::find("ram").unwrap().opener else { panic!("ram is embedded") };
+    let Opener::Embedded(open) = catalog::find("ram").unwrap().opener else { panic!("ram is embedded") };
     open(&spec, std::path::Path::new("unused")).unwrap()
 }
 

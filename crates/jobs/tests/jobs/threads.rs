@@ -2,14 +2,14 @@
 #![allow(clippy::unwrap_used)]
 
 use engine::{Settings, run_phase};
-use job::TrialSetup;
+use jobkit::TrialSetup;
 use kvtrial_jobs as jobs;
 use std::sync::atomic::AtomicBool;
 use store::{Opener, Store};
 use study::{Answer, Reason, Spec};
 
 fn ram() -> Box<dyn Store> {
-    let Some(Opener::Embedded(open)) = stores::find("ram").map(|info| info.opener) else { panic!("no ram store") };
+    let Some(Opener::Embedded(open)) = catalog::find("ram").map(|info| info.opener) else { panic!("no ram store") };
     open(&Spec::private("ram"), std::path::Path::new("")).unwrap()
 }
 

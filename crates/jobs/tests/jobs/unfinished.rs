@@ -6,7 +6,7 @@ use crate::harness;
 
 use data::splitmix::Rng;
 use harness::{Backend, Memory, Request, Response, everything};
-use job::{Offences, Purpose, Step, Trial, Worker};
+use jobkit::{Offences, Purpose, Step, Trial, Worker};
 use kvtrial_jobs as jobs;
 use std::path::Path;
 use std::time::Duration;
@@ -65,7 +65,7 @@ fn broken_off(case: &Case, after: u64, loses: bool) -> Option<Ended> {
     let job = jobs::prepare(jobs::find(case.job).unwrap(), case.data.map(str::to_owned), &set, 42).unwrap();
     let kinds: Vec<OperationKind> = OperationKind::ALL.into_iter().filter(|kind| !case.lacks.contains(kind)).collect();
     let capabilities = Capabilities { native: OperationSet::of(&kinds), ..everything() };
-    let trial = job.trial(&job::TrialSetup { slots: SLOTS, capabilities, seed: 42 });
+    let trial = job.trial(&jobkit::TrialSetup { slots: SLOTS, capabilities, seed: 42 });
     assert!(trial.judges_unfinished(), "{}", case.job);
     let (mut memory, mut offences, mut left) = (Memory::default(), Offences::default(), after);
     let whole = ram();
@@ -134,7 +134,7 @@ fn run_phase(trial: &dyn Trial, number: usize, memory: &mut Memory, left: &mut u
 }
 
 fn ram() -> Box<dyn Store> {
-    let Some(Opener::Embedded(open)) = stores::find("ram").map(|info| info.opener) else { panic!("no ram store") };
+    let Some(Opener::Embedded(open)) = catalog::find("ram").map(|info| info.opener) else { panic!("no ram store") };
     open(&Spec::private("ram"), Path::new("")).unwrap()
 }
 

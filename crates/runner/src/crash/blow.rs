@@ -6,7 +6,7 @@ use super::moment::Moment;
 use crate::stroke::strike;
 use crash::{AckLedger, Endurance, now_ns};
 use host::Nodes;
-use job::Stroke;
+use jobkit::Stroke;
 use std::process::{Command, ExitStatus, Stdio};
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};

@@ -11,7 +11,7 @@ use crate::supervisor::Supervisor;
 use crash::{AckLedger, WriteSet};
 use engine::Settings;
 use host::Installation;
-use job::{JobError, Params};
+use jobkit::{JobError, Params};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 use store::Opener;

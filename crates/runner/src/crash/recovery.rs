@@ -8,7 +8,7 @@ use crate::error::RunError;
 use crate::message::CrashTurn;
 use crash::{AckLedger, now_ns};
 use host::Nodes;
-use job::Stroke;
+use jobkit::Stroke;
 use std::process::Child;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};

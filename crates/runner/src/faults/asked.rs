@@ -1,7 +1,7 @@
 //! Faults by name: usual ones, worked out for the number of nodes of each store and the length of a trial.
 
 use super::planned::PlannedFault;
-use job::{NodeAct, Stroke};
+use jobkit::{NodeAct, Stroke};
 use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;

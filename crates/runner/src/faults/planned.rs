@@ -1,6 +1,6 @@
 //! A fault as it is asked for in words.
 
-use job::{NodeAct, Stroke};
+use jobkit::{NodeAct, Stroke};
 use std::collections::BTreeSet;
 use std::fmt;
 use std::str::FromStr;
@@ -88,7 +88,7 @@ fn time(text: &str) -> Option<Duration> {
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::PlannedFault;
-    use job::{NodeAct, Stroke};
+    use jobkit::{NodeAct, Stroke};
     use std::time::Duration;
 
     #[test]

@@ -3,7 +3,7 @@
 use crate::message::{Assignment, Doing, FromWorker, Question, Refusal};
 use crate::worker::bench::{Bench, Link};
 use crate::worker::phases::phases;
-use job::{Holds, QueryInfo, Trial, TrialSetup};
+use jobkit::{Holds, QueryInfo, Trial, TrialSetup};
 use store::{BlockingClient, Keeps, Operation, OperationKind, OwnedReply, Store};
 use study::Target;
 

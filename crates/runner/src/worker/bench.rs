@@ -1,7 +1,7 @@
 //! What a worker has at hand, and who hears it.
 
 use crate::message::{FromWorker, Order};
-use job::{Job, JobError, Params};
+use jobkit::{Job, JobError, Params};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use store::StoreInfo;

@@ -3,7 +3,7 @@
 use crate::message::{Action, FromWorker, Keys, Refusal, UnderWay};
 use crate::worker::bench::{Bench, Link};
 use engine::{Arrivals, Settings, run_phase};
-use job::{Offence, Phase, Step, Trial, TrialSetup, Worker};
+use jobkit::{Offence, Phase, Step, Trial, TrialSetup, Worker};
 use measure::Progress;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -248,7 +248,7 @@ impl Worker for CleanWorker<'_> {
 mod tests {
     use super::{AT_ONCE, count, many_at_once};
     use engine::Settings;
-    use job::{Phase, Trial, Worker};
+    use jobkit::{Phase, Trial, Worker};
     use std::ops::Range;
     use store::Slot;
     use study::{Answer, Reason};

@@ -6,7 +6,7 @@ use crate::worker::bench::{Bench, Link};
 use crate::worker::work::perform;
 use host::worker::{Forked, inside};
 use host::{Received, Receiver, Sender};
-use job::{JobError, JobInfo};
+use jobkit::{JobError, JobInfo};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc;
@@ -56,8 +56,10 @@ fn at_hand<'a>(
     task: &Task,
     caches: &'a mut Vec<(Key, JobCache)>,
 ) -> Option<(&'static StoreInfo, Option<&'a JobCache>)> {
-    let name = &task.place().0.name;
-    let info = stores::find(name).or_else(|| crash::proof::find(name))?;
+    let spec = task.place().0;
+    // A plugin is asked in a process of its own, and loaded by the worker. What is wrong with its library opening says.
+    let known = catalog::of(spec).ok().flatten().or_else(|| catalog::find(&spec.name));
+    let info = known.or_else(|| crash::proof::find(&spec.name))?;
     let Some(assignment) = task.assignment() else { return Some((info, None)) };
     let job = script::find(&assignment.job).ok().flatten()?;
     Some((info, Some(job_cache(caches, job, assignment))))

@@ -1,7 +1,7 @@
 //! What a private store says it holds at the end, against what the job left there.
 
 use crate::message::Doing;
-use job::Trial;
+use jobkit::Trial;
 use store::Store;
 use study::{Reason, ReasonKind, whole};
 
@@ -16,13 +16,14 @@ pub(crate) fn reasons(store: &dyn Store, trial: &dyn Trial) -> Vec<Reason> {
         }
     };
     let mut reasons = Vec::new();
-    if held.evicted + held.expired > 0 {
+    let expired = if trial.expires() { 0 } else { held.expired };
+    if held.evicted + expired > 0 {
         let example = format!(
             "the store counts {} keys evicted and {} expired; give it more memory",
             whole(held.evicted),
-            whole(held.expired)
+            whole(expired)
         );
-        reasons.push(reason(ReasonKind::Evicted, held.evicted + held.expired, example));
+        reasons.push(reason(ReasonKind::Evicted, held.evicted + expired, example));
     }
     if let (Some(keys), Some(left)) = (held.keys, trial.keys_left()) {
         let example = format!("the store says it holds {} keys, {} were left there", whole(keys), whole(left));
@@ -39,7 +40,7 @@ pub(crate) fn reasons(store: &dyn Store, trial: &dyn Trial) -> Vec<Reason> {
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::reasons;
-    use job::{Trial, TrialSetup};
+    use jobkit::{Trial, TrialSetup};
     use store::{Capabilities, Facts, Holding, Session, SessionPlan, Store, StoreError, Threading};
     use study::ReasonKind;
 

@@ -5,7 +5,7 @@ use crate::worker::bench::{Bench, Link};
 use crate::worker::growth::Watch;
 use engine::{Crew, End, Outages};
 use host::ProcessUse;
-use job::{Phase, Purpose, Trial};
+use jobkit::{Phase, Purpose, Trial};
 use measure::Progress;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};

@@ -9,7 +9,7 @@ use crate::worker::holding;
 use crate::worker::phases::{PhasesDone, phases};
 use engine::Outages;
 use host::ProcessUse;
-use job::TrialSetup;
+use jobkit::TrialSetup;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Instant;

@@ -83,7 +83,7 @@ fn open(spec: &Spec, directory: &Path) -> Result<Box<dyn Store>, StoreError> {
     if matches!(act, Act::Refuse) {
         return Err(StoreError::open("scripted", "it is not to be opened"));
     }
-    let Opener::Embedded(open) = stores::find("ram").unwrap().opener else { unreachable!("ram is a library") };
+    let Opener::Embedded(open) = catalog::find("ram").unwrap().opener else { unreachable!("ram is a library") };
     Ok(Box::new(Scripted { honest: open(&Spec::private("ram"), directory)?, act }))
 }
 

@@ -125,3 +125,46 @@ fn characters_that_cannot_be_seen_are_refused_and_shown() {
         assert!(error.contains(shown) && !error.contains(crate::is_hidden), "{error:?}");
     }
 }
+
+#[test]
+fn a_version_behind_the_name_is_read_and_written_so_and_is_an_option_like_another() {
+    for (text, written) in [
+        ("nats@2.15.1", "nats@2.15.1"),
+        ("nats@2.15.1,nodes=3", "nats@2.15.1,nodes=3"),
+        ("nats,version=2.15.1", "nats@2.15.1"),
+        ("rocksdb@10.10.1:/data/x,durability=commit", "rocksdb@10.10.1:/data/x,durability=commit"),
+    ] {
+        let spec: Spec = text.parse().unwrap();
+        assert_eq!((spec.options["version"].starts_with(['1', '2']), spec.to_string().as_str()), (true, written));
+        assert_eq!(spec.to_string().parse::<Spec>().unwrap(), spec);
+    }
+    let user: Spec = "redis://me@h:1".parse().unwrap();
+    assert_eq!((user.options.len(), user.to_string().as_str()), (0, "redis://me@h:1"));
+    for (text, words) in [
+        ("nats@", "one version must follow"),
+        ("nats@1@2", "one version must follow"),
+        ("@1", "names no store"),
+        ("nats@1,version=2", "given twice"),
+    ] {
+        assert!(text.parse::<Spec>().unwrap_err().problem.contains(words), "{text}");
+    }
+}
+
+#[test]
+fn a_plugin_is_its_library_by_path_and_its_files_are_private() {
+    for (text, written) in [
+        ("plugin:./mystore.so", "plugin:./mystore.so"),
+        ("plugin:/opt/my.so,shards=8,durability=os", "plugin:/opt/my.so,durability=os,shards=8"),
+        ("plugin,lib=./mystore.so", "plugin:./mystore.so"),
+        ("plugin", "plugin"),
+    ] {
+        let spec: Spec = text.parse().unwrap();
+        assert_eq!((&spec.target, spec.to_string().as_str()), (&Target::Private, written));
+        assert_eq!(spec.to_string().parse::<Spec>().unwrap(), spec);
+    }
+    let spec: Spec = "plugin:/opt/my.so".parse().unwrap();
+    assert_eq!(spec.options["lib"], "/opt/my.so");
+    assert!("plugin:./a.so,lib=./b.so".parse::<Spec>().unwrap_err().problem.contains("given twice"));
+    let engine: Spec = "rocksdb,lib=/opt/librocksdb.so".parse().unwrap();
+    assert_eq!(engine.to_string(), "rocksdb,lib=/opt/librocksdb.so");
+}

@@ -17,6 +17,13 @@ pub enum Action {
     PutMany {
         pairs: Vec<(Vec<u8>, Vec<u8>)>,
     },
+    Touch {
+        key: Vec<u8>,
+        ttl_ms: u64,
+    },
+    TimeLeft {
+        key: Vec<u8>,
+    },
     Append {
         key: Vec<u8>,
         value: Vec<u8>,
@@ -71,6 +78,8 @@ pub enum Combination {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Condition {
     Always,
+    /// Always; the value is gone after this many milliseconds.
+    Until(u64),
     Absent,
     Version(u64),
     Value(Vec<u8>),

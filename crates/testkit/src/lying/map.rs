@@ -2,6 +2,7 @@
 
 use super::dialect::{Action, Combination, Condition, Counter, Missing, Response, decimal};
 use std::collections::{BTreeMap, BTreeSet};
+use std::time::{Duration, Instant};
 
 /// Longest value of a memcached item, roughly; the other protocols take more than any test sends.
 const LONGEST_VALUE_BYTES: usize = 32 << 20;
@@ -25,6 +26,8 @@ struct Entry {
     version: u64,
     previous: Option<Vec<u8>>,
     first: Vec<u8>,
+    /// When its time to live is over.
+    ends: Option<Instant>,
 }
 
 /// The past state of a key.
@@ -40,12 +43,13 @@ impl Map {
     pub fn past(&self, action: &Action) -> Vec<Past> {
         let keys = match action {
             Action::Put { key, .. } | Action::Append { key, .. } | Action::Delete { key } => vec![key],
+            Action::Touch { key, .. } => vec![key],
             Action::Add { key, .. } | Action::AddField { key, .. } | Action::AddMembers { key, .. } => vec![key],
             Action::PutMany { pairs } => pairs.iter().map(|(key, _)| key).collect(),
             Action::DeleteMany { keys } => keys.iter().collect(),
             Action::Combine { into, .. } => into.iter().collect(),
             Action::Get { .. } | Action::GetMany { .. } | Action::Fields { .. } | Action::Members { .. } => Vec::new(),
-            Action::Count | Action::Say(_) => Vec::new(),
+            Action::TimeLeft { .. } | Action::Count | Action::Say(_) => Vec::new(),
         };
         let past = |key: &Vec<u8>| Past {
             key: key.clone(),
@@ -74,7 +78,27 @@ impl Map {
 
     /// Does what is asked, honestly.
     pub fn execute(&mut self, action: &Action) -> Response {
+        if let Action::Get { key } | Action::Touch { key, .. } | Action::TimeLeft { key } | Action::Delete { key } =
+            action
+            && self.entries.get(key).and_then(|entry| entry.ends).is_some_and(|ends| ends <= Instant::now())
+        {
+            self.entries.remove(key);
+        }
         match action {
+            Action::Touch { key, ttl_ms } => match self.entries.get_mut(key) {
+                Some(entry) => {
+                    entry.ends = Some(Instant::now() + Duration::from_millis(*ttl_ms));
+                    Response::Done
+                }
+                None => Response::Missing,
+            },
+            Action::TimeLeft { key } => match self.entries.get(key).map(|entry| entry.ends) {
+                Some(Some(ends)) => {
+                    Response::Number(ends.saturating_duration_since(Instant::now()).as_millis() as i128)
+                }
+                Some(None) => Response::Number(-1),
+                None => Response::Missing,
+            },
             Action::Get { key } => match self.entries.get(key) {
                 Some(entry) => Response::Value { value: entry.value.clone(), version: entry.version },
                 None => Response::Missing,
@@ -184,13 +208,13 @@ impl Map {
         let before = self.entries.remove(key);
         let (previous, first) = before.map_or((None, value.clone()), |entry| (Some(entry.value), entry.first));
         self.last.clone_from(&value);
-        self.entries.insert(key.to_vec(), Entry { value, version: self.version, previous, first });
+        self.entries.insert(key.to_vec(), Entry { value, version: self.version, previous, first, ends: None });
     }
 
     /// What becomes of a put with this condition.
     fn meets(&self, key: &[u8], condition: &Condition) -> Response {
         match (condition, self.entries.get(key)) {
-            (Condition::Always, _) | (Condition::Absent, None) => Response::Done,
+            (Condition::Always | Condition::Until(_), _) | (Condition::Absent, None) => Response::Done,
             (Condition::Version(expected), Some(entry)) if entry.version == *expected => Response::Done,
             (Condition::Value(expected), Some(entry)) if entry.value == *expected => Response::Done,
             (_, Some(_)) => Response::Exists,
@@ -212,6 +236,9 @@ impl Map {
         let response = self.meets(key, condition);
         if response == Response::Done {
             self.put(key, value.to_vec());
+            if let (Condition::Until(ttl_ms), Some(entry)) = (condition, self.entries.get_mut(key)) {
+                entry.ends = Some(Instant::now() + Duration::from_millis(*ttl_ms));
+            }
         }
         response
     }

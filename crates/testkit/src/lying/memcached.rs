@@ -20,6 +20,10 @@ pub struct Form {
     plain_refusal: bool,
     /// Lines of statistics.
     statistics: bool,
+    /// `T` without a value asked for: a miss is none of a write.
+    touches: bool,
+    /// The time left is asked for.
+    time: bool,
     /// ` O…`, as it came.
     token: Vec<u8>,
 }
@@ -66,16 +70,23 @@ impl Dialect for Memcached {
         let Some(key) = decoded.filter(|_| key.len() <= KEY_BYTES) else {
             return say("CLIENT_ERROR bad command line format\r\n", consumed);
         };
+        let ttl_ms = flag(b'T').and_then(decimal::<u64>).map(|seconds| seconds * 1000);
         let form = Form {
             value: flag(b'v').is_some(),
             version: flag(b'c').is_some(),
             quiet: flag(b'q').is_some(),
             plain_refusal: matches!(flag(b'M'), Some(b"E" | b"A")),
             statistics: false,
+            touches: command == b"mg" && ttl_ms.is_some(),
+            time: command == b"mg" && flag(b't').is_some(),
             token: flag(b'O').map(|token| [b" O", token].concat()).unwrap_or_default(),
         };
         let action = match command {
-            b"mg" => Action::Get { key },
+            b"mg" => match ttl_ms {
+                Some(ttl_ms) => Action::Touch { key, ttl_ms },
+                None if form.time => Action::TimeLeft { key },
+                None => Action::Get { key },
+            },
             b"md" => Action::Delete { key },
             b"ma" => {
                 let delta = flag(b'D').and_then(decimal::<u64>).unwrap_or(1);
@@ -88,7 +99,10 @@ impl Dialect for Memcached {
                 (Some(b"A"), _) => Action::Append { key, value: data, missing: Missing::Refuses },
                 (Some(b"E"), _) => Action::Put { key, value: data, condition: Condition::Absent },
                 (_, Some(version)) => Action::Put { key, value: data, condition: Condition::Version(version) },
-                _ => Action::Put { key, value: data, condition: Condition::Always },
+                _ => {
+                    let condition = ttl_ms.map_or(Condition::Always, Condition::Until);
+                    Action::Put { key, value: data, condition }
+                }
             },
         };
         Parsed::Request { request: Request { action, form }, consumed }
@@ -104,10 +118,15 @@ impl Dialect for Memcached {
             Response::Number(number) if form.statistics => {
                 out.extend_from_slice(format!("STAT curr_items {number}\r\nSTAT evictions 0\r\nEND\r\n").as_bytes());
             }
+            Response::Number(ms) if form.time => {
+                let seconds = if *ms < 0 { *ms } else { ms / 1000 };
+                out.extend_from_slice(format!("HD t{seconds}").as_bytes());
+                status(out, b"", form);
+            }
             Response::Number(number) if form.value => valued(out, form, number.to_string().as_bytes(), None),
             Response::Done | Response::Missing if form.quiet => {}
             Response::Done | Response::Number(_) => status(out, b"HD", form),
-            Response::Missing if form.value => status(out, b"EN", form),
+            Response::Missing if form.value || form.touches || form.time => status(out, b"EN", form),
             Response::NotFound | Response::Exists if form.plain_refusal => status(out, b"NS", form),
             Response::Missing | Response::NotFound => status(out, b"NF", form),
             Response::Exists => status(out, b"EX", form),

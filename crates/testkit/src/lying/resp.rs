@@ -26,6 +26,8 @@ pub enum Form {
     Status,
     /// As a number, where the answer is "done" or "not done".
     Number,
+    /// As a number of milliseconds, or that there is no key.
+    Time,
     /// As nil, where a condition is not met.
     Nil,
     /// As the only page of a scan.
@@ -85,6 +87,7 @@ impl Dialect for Resp {
             Response::Done => out.extend_from_slice(b"+OK\r\n"),
             Response::Missing | Response::Exists | Response::NotFound => match form {
                 Form::Number => out.extend_from_slice(b":0\r\n"),
+                Form::Time => out.extend_from_slice(b":-2\r\n"),
                 _ => out.extend_from_slice(b"$-1\r\n"),
             },
             Response::Number(number) => line(out, b':', number),
@@ -134,6 +137,13 @@ fn action(words: &[&[u8]]) -> (Action, Form) {
         (b"SET", [key, value, option]) if option.eq_ignore_ascii_case(b"NX") => {
             put(key, value, Condition::Absent, Form::Nil)
         }
+        (b"SET", [key, value, option, ttl]) if option.eq_ignore_ascii_case(b"PX") => {
+            put(key, value, Condition::Until(decimal(ttl).unwrap_or(0)), Form::Status)
+        }
+        (b"PEXPIRE", [key, ttl]) => {
+            (Action::Touch { key: owned(key), ttl_ms: decimal(ttl).unwrap_or(0) }, Form::Number)
+        }
+        (b"PTTL", [key]) => (Action::TimeLeft { key: owned(key) }, Form::Time),
         (b"DEL", [key]) => (Action::Delete { key: owned(key) }, Form::Number),
         (b"DEL", keys) => (Action::DeleteMany { keys: all(keys) }, Form::Number),
         (b"SADD", [key, members @ ..]) => (Action::AddMembers { key: owned(key), members: all(members) }, Form::Number),

@@ -3,7 +3,7 @@
 use crate::args::{CrashArguments, MeansArgument, MomentArgument, NodesArgument};
 use crate::commands::target;
 use crate::failure::CommandFailure;
-use job::Stroke;
+use jobkit::Stroke;
 use runner::Blow;
 use store::{Capabilities, Keeps, Opener, StoreInfo, Support};
 use study::{CrashMeans, CrashMoment, Spec, StruckNodes, Target};

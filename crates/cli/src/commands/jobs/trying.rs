@@ -2,7 +2,7 @@
 
 use crate::failure::{self, CommandFailure};
 use engine::{End, Settings, run_phase};
-use job::{JobInfo, Trial, TrialSetup};
+use jobkit::{JobInfo, Trial, TrialSetup};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -46,19 +46,21 @@ impl Tried {
     }
 }
 
-/// Runs the script.
+/// Runs the script, and says in a sentence how far it came.
 ///
 /// # Errors
 /// The script's, with file and line.
-pub(super) fn try_out(info: &JobInfo, data: Option<&str>) -> Result<Tried, CommandFailure> {
+pub(super) fn try_out(info: &JobInfo, data: Option<&str>) -> Result<String, CommandFailure> {
     let job = ::jobs::prepare(info, data.map(str::to_owned), &script::short(info), SEED)?;
     let store = open()?;
     let capabilities = store.capabilities().clone();
-    job.suits(&capabilities)?;
+    if let Err(problem) = job.suits(&capabilities) {
+        return Ok(format!("Not tried on {STORE}: {}.", problem.0));
+    }
     let trial = job.trial(&TrialSetup { slots: 1, capabilities, seed: SEED });
     let settings = Settings { threads: Some(1), seed: SEED, ..Settings::default() };
     trial.set_deadline(settings.deadline);
-    run(&*store, trial.as_ref(), &settings).map_err(|words| CommandFailure {
+    run(&*store, trial.as_ref(), &settings).map(Tried::sentence).map_err(|words| CommandFailure {
         message: format!("{}: tried on {STORE} with one client: {words}", info.name),
         status: failure::VOID,
     })
@@ -66,7 +68,7 @@ pub(super) fn try_out(info: &JobInfo, data: Option<&str>) -> Result<Tried, Comma
 
 /// The store.
 fn open() -> Result<Box<dyn Store>, CommandFailure> {
-    match stores::find(STORE).map(|info| info.opener) {
+    match catalog::find(STORE).map(|info| info.opener) {
         Some(Opener::Embedded(open)) => Ok(open(&study::Spec::private(STORE), Path::new(""))?),
         _ => Err(CommandFailure::usage(format!("{STORE} is not in this build"))),
     }

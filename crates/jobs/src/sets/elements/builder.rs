@@ -1,7 +1,7 @@
 //! The build: every id of every set is a put.
 
 use super::{ElementTrial, Put, SlotState, VALUE, key_of};
-use job::{Offence, Step, Worker};
+use jobkit::{Offence, Step, Worker};
 use store::{Operation, Reply, Slot};
 
 /// Puts every id of every set. Id number `n` of a set is put by slot `n` modulo slots.

@@ -23,7 +23,7 @@ requestdistribution=zipfian
 
 ";
 
-fn get<'a>(plan: &'a job::PlanFile, name: &str) -> &'a str {
+fn get<'a>(plan: &'a jobkit::PlanFile, name: &str) -> &'a str {
     &plan.params.iter().find(|(known, _)| known == name).unwrap().1
 }
 

@@ -5,7 +5,7 @@
 //! out of date, but for that operation's own version. Here moments are counted key by key and each unfinished version is kept by its
 //! number, so nothing is forgiven but what failed.
 //!
-//! Other jobs have [`job::Doubts`], for keys that one client at a time writes and reads, and for sums. Here writes and reads of one key cross:
+//! Other jobs have [`jobkit::Doubts`], for keys that one client at a time writes and reads, and for sums. Here writes and reads of one key cross:
 //! what may be answered depends on when each began. Keys in doubt are judged throughout the run, so failed versions are found by order.
 
 use std::collections::{BTreeSet, VecDeque};

@@ -1,6 +1,6 @@
 //! Which settings of a large space are tried.
 
-use super::halving::shuffle;
+use crate::halving::shuffle;
 use data::splitmix::Rng;
 use std::collections::BTreeSet;
 

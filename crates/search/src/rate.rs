@@ -20,7 +20,7 @@ const LEAST_SHARE: f64 = 1e-3;
 
 /// The result of one trial at a rate.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Seen {
+pub struct RateSeen {
     /// The bounded figure, nanoseconds.
     pub figure_ns: f64,
     /// Whether the rate was offered and kept up with.
@@ -49,12 +49,12 @@ pub trait RateTrials {
     ///
     /// # Errors
     /// The search ends.
-    fn at(&mut self, ops_per_s: f64) -> Result<Seen, Self::Error>;
+    fn at(&mut self, ops_per_s: f64) -> Result<RateSeen, Self::Error>;
 }
 
 /// The estimates of the rate, one from each round.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Rounds {
+pub struct RateRounds {
     /// The estimates.
     pub rates: Vec<f64>,
     /// The number of estimates that are only the end of the range: the round kept the bound everywhere, or nowhere.
@@ -65,7 +65,7 @@ pub struct Rounds {
 /// rounds it would be 50, of three 75.
 pub const LEAST_ROUNDS: usize = 5;
 
-impl Rounds {
+impl RateRounds {
     /// Returns the median, with an interval where the rounds can give one.
     pub fn estimate(&self) -> Option<Quantity> {
         let found = stats::median_interval(&self.rates, 0.95)?;
@@ -81,11 +81,11 @@ impl Rounds {
 #[derive(Clone, Debug, PartialEq)]
 pub enum RateFinding {
     /// The store breaks the bound beyond these rates.
-    Rates(Rounds),
+    Rates(RateRounds),
     /// The client could not keep the schedule beyond these rates: the store may do more. Without a rate: at any.
-    ClientLimited(Rounds),
+    ClientLimited(RateRounds),
     /// Beyond these rates fewer operations were due than they ask for. Without a rate: at any.
-    NotOffered(Rounds),
+    NotOffered(RateRounds),
     /// Every step kept the bound up to this rate, or the edge kept moving: nothing is sure.
     Unsettled(f64),
     /// Even this rate, the lowest tried, breaks the bound.
@@ -117,7 +117,7 @@ pub fn find_rate<L: RateTrials>(
             for last in (1..EDGE).rev() {
                 order.swap(last, random.below(last as u64 + 1) as usize);
             }
-            let mut seen = [Seen { figure_ns: 0.0, course: Course::KeptUp }; EDGE];
+            let mut seen = [RateSeen { figure_ns: 0.0, course: Course::KeptUp }; EDGE];
             for at in order {
                 seen[at] = load.at(rates[at])?;
             }
@@ -138,7 +138,7 @@ pub fn find_rate<L: RateTrials>(
                 }
             });
         }
-        let found = Rounds { rates: estimates, clipped: below + above };
+        let found = RateRounds { rates: estimates, clipped: below + above };
         if 2 * (late + short) > beyond {
             return Ok(if late >= short { RateFinding::ClientLimited(found) } else { RateFinding::NotOffered(found) });
         }
@@ -158,7 +158,7 @@ pub fn find_rate<L: RateTrials>(
     Ok(RateFinding::Unsettled(tidy(low)))
 }
 
-impl Seen {
+impl RateSeen {
     /// Returns whether the rate was offered, kept up with, and the bound kept.
     pub fn is_within(&self, limit_ns: f64) -> bool {
         self.course == Course::KeptUp && self.figure_ns < limit_ns
@@ -189,8 +189,8 @@ fn bracket<L: RateTrials>(
             (Some(low), None) => low * 1.4,
             (None, Some(high)) if high < closed * LEAST_SHARE => {
                 return Ok(Bracket::Open(match lowest {
-                    Some(Course::ClientLate) => RateFinding::ClientLimited(Rounds::default()),
-                    Some(Course::NotOffered) => RateFinding::NotOffered(Rounds::default()),
+                    Some(Course::ClientLate) => RateFinding::ClientLimited(RateRounds::default()),
+                    Some(Course::NotOffered) => RateFinding::NotOffered(RateRounds::default()),
                     _ => RateFinding::Never(tidy(high)),
                 }));
             }
@@ -229,9 +229,9 @@ enum Crossing {
 }
 
 /// Where one round crosses the limit.
-fn crossing(rates: &[f64; EDGE], seen: &[Seen; EDGE], limit_ns: f64) -> Crossing {
+fn crossing(rates: &[f64; EDGE], seen: &[RateSeen; EDGE], limit_ns: f64) -> Crossing {
     // A rate that was not kept up with is over the limit whatever was measured.
-    let figure = |one: &Seen| match one.course {
+    let figure = |one: &RateSeen| match one.course {
         Course::KeptUp => one.figure_ns,
         _ => one.figure_ns.max(limit_ns * 4.0),
     };

@@ -246,6 +246,11 @@ pub trait Trial: Send + Sync {
         None
     }
 
+    /// Returns whether the job's values have a time to live, so that the store may drop keys of its own accord.
+    fn expires(&self) -> bool {
+        false
+    }
+
     /// Returns the key and value bytes the job left in the store, when it knows them.
     fn logical_bytes(&self) -> u64 {
         0

@@ -1,16 +1,13 @@
 //! The search for the best setting, with real trials and within a budget of time.
 
-use super::effects::effects;
-use super::halving::{self, Halved, Played, SettingTrials, halve};
-use super::lab::{Lab, Tested};
-use super::sample;
-use crate::error::RunError;
-use crate::plan::PlannedStore;
-use crate::planned_cell::PlannedCell;
-use crate::vary::{Axis, Variation, VaryError};
+use crate::effects::effects;
+use crate::halving::{self, Halved, Played, SettingTrials, halve};
+use crate::lab::{Lab, Tested};
+use crate::sample;
 use data::splitmix::Rng;
 use engine::Settings;
-use job::Params;
+use jobkit::Params;
+use runner::{Axis, PlannedCell, PlannedStore, RunError, Variation, VaryError};
 use stats::{Permutations, Statistic};
 use std::str::FromStr;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -304,8 +301,7 @@ impl Tuner<'_, '_, '_> {
 
     /// Settings that no other beats in throughput, p99 and space together; void ones are never among them.
     fn pareto(&self) -> Vec<TunedSetting> {
-        let fixed_time =
-            self.options.settings.duration.is_some() || crate::planned_cell::seconds(self.options.params).is_some();
+        let fixed_time = self.options.settings.duration.is_some() || runner::seconds(self.options.params).is_some();
         let all: Vec<TunedSetting> =
             self.cells.iter().filter_map(|cell| self.summary(cell)).filter(|it| !it.void).collect();
         let costs = |it: &TunedSetting| -> [f64; 3] {

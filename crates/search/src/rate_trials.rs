@@ -1,14 +1,11 @@
 //! The search for the highest rate, with real trials.
 
-use super::bound::Bound;
-use super::lab::Lab;
-use super::rate::{self, RateFinding, RateTrials, Rounds, Seen, find_rate};
-use super::rate_judge::{is_fault, judge, points, rate_of, units_per_s};
-use crate::error::RunError;
-use crate::plan::Plan;
-use crate::planned_cell::PlannedCell;
-use crate::run::is_of_here;
+use crate::bound::Bound;
+use crate::lab::Lab;
+use crate::rate::{self, RateFinding, RateRounds, RateSeen, RateTrials, find_rate};
+use crate::rate_judge::{is_fault, judge, points, rate_of, units_per_s};
 use engine::{Arrivals, Settings};
+use runner::{Plan, PlannedCell, RunError};
 use std::time::Duration;
 use store::StoreInfo;
 use study::{BudgetLayer, Class, MoreClients, RateCount, RateLimit, RateSearch, Spec, Status, TrialRecord};
@@ -68,7 +65,7 @@ pub fn find_rates(lab: &mut Lab<'_>, options: RateOptions, searches: &mut [RateS
             }
             Err(Halt::Fault) => found.limited_by = RateLimit::Fault,
             // The others are searched.
-            Err(Halt::Run(error)) if is_of_here(&error) => {
+            Err(Halt::Run(error)) if error.is_of_here() => {
                 found.limited_by = RateLimit::NotRun;
                 unopened.get_or_insert(error);
             }
@@ -146,10 +143,10 @@ impl StoreSearch<'_, '_> {
             RateFinding::Rates(rounds) => (rounds, RateLimit::Store),
             RateFinding::ClientLimited(rounds) => (rounds, RateLimit::Client),
             RateFinding::NotOffered(rounds) => (rounds, RateLimit::NotOffered),
-            RateFinding::Unsettled(rate) => (Rounds { rates: vec![rate], clipped: 1 }, RateLimit::Unsettled),
+            RateFinding::Unsettled(rate) => (RateRounds { rates: vec![rate], clipped: 1 }, RateLimit::Unsettled),
             RateFinding::Never(rate) => {
                 lowest = Some(rate);
-                (Rounds::default(), RateLimit::Bound)
+                (RateRounds::default(), RateLimit::Bound)
             }
         };
         found.rate = rounds.estimate();
@@ -191,7 +188,7 @@ impl StoreSearch<'_, '_> {
         }
     }
 
-    fn judge(&self, record: &TrialRecord, ops_per_s: f64) -> Seen {
+    fn judge(&self, record: &TrialRecord, ops_per_s: f64) -> RateSeen {
         judge(record, self.bound, ops_per_s, self.cell.settings.duration)
     }
 
@@ -236,7 +233,7 @@ impl StoreSearch<'_, '_> {
             return Ok(None);
         };
         let is_it = |info: &&StoreInfo| info.layer() == Some(BudgetLayer::Wire) && info.transport == Some(transport);
-        let Some(info) = stores::all().find(is_it) else { return Ok(None) };
+        let Some(info) = catalog::all().find(is_it) else { return Ok(None) };
         let spec = Spec::private(info.name);
         let cell = PlannedCell { info, spec, baseline: true, settings: self.settings(ops_per_s), ..self.cell.clone() };
         let Ok(tried) = self.lab.trial(&cell, "the wire alone") else { return Ok(None) };
@@ -250,7 +247,7 @@ impl StoreSearch<'_, '_> {
 impl RateTrials for StoreSearch<'_, '_> {
     type Error = Halt;
 
-    fn at(&mut self, ops_per_s: f64) -> Result<Seen, Halt> {
+    fn at(&mut self, ops_per_s: f64) -> Result<RateSeen, Halt> {
         let cell = PlannedCell { settings: self.settings(ops_per_s), ..self.cell.clone() };
         let record = self.lab.trial(&cell, "at a rate")?.ok_or(Halt::Interrupted)?;
         if is_fault(&record) {

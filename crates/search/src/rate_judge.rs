@@ -1,7 +1,7 @@
 //! What a trial at a rate says of that rate.
 
-use super::bound::Bound;
-use super::rate::{Course, Seen};
+use crate::bound::Bound;
+use crate::rate::{Course, RateSeen};
 use std::time::Duration;
 use study::{RatePoint, ReasonKind, Status, TrialRecord};
 
@@ -52,7 +52,7 @@ fn was_offered(record: &TrialRecord, ops_per_s: f64, duration: Option<Duration>)
     due + record.not_sent as f64 >= asked * (1.0 - less) - DEVIATIONS * asked.sqrt() - 1.0
 }
 
-pub(super) fn judge(record: &TrialRecord, bound: Bound, ops_per_s: f64, duration: Option<Duration>) -> Seen {
+pub(super) fn judge(record: &TrialRecord, bound: Bound, ops_per_s: f64, duration: Option<Duration>) -> RateSeen {
     let latency = &record.latency_ns;
     // What rests on a few operations says nothing, and must not pass for a bound that is kept.
     let enough = latency.response.n >= LEAST_OPERATIONS;
@@ -68,7 +68,7 @@ pub(super) fn judge(record: &TrialRecord, bound: Bound, ops_per_s: f64, duration
         true if !is_broken && !was_offered(record, ops_per_s, duration) => Course::NotOffered,
         true => Course::KeptUp,
     };
-    Seen { figure_ns, course }
+    RateSeen { figure_ns, course }
 }
 
 /// Returns the rates that were tried, in order.
@@ -81,7 +81,7 @@ pub(super) fn points(tried: &[(f64, TrialRecord)], bound: Bound, duration: Optio
         let median = |figure: &dyn Fn(&TrialRecord) -> f64| {
             stats::median(&here.iter().map(|record| figure(record)).collect::<Vec<_>>()).unwrap_or_default()
         };
-        let seen: Vec<Seen> = here.iter().map(|record| judge(record, bound, rate, duration)).collect();
+        let seen: Vec<RateSeen> = here.iter().map(|record| judge(record, bound, rate, duration)).collect();
         let times = |course: Course| seen.iter().filter(|one| one.course == course).count() as u32;
         RatePoint {
             offered_ops_per_s: rate,

@@ -1,12 +1,7 @@
 //! Trials one at a time, on cells made as they are needed.
 
-use crate::error::RunError;
-use crate::observer::Observer;
-use crate::plan::Plan;
-use crate::planned_cell::PlannedCell;
-use crate::run::Trials;
-use crate::trial::Position;
 use engine::Arrivals;
+use runner::{Observer, Plan, PlannedCell, Position, RunError, Trials};
 use std::sync::atomic::{AtomicBool, Ordering};
 use study::{Cell, TrialRecord};
 

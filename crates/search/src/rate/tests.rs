@@ -1,6 +1,6 @@
 //! The search against queueing theory.
 
-use super::{Course, RateFinding, RateTrials, Rounds, Seen, find_rate, isotonic, tidy};
+use super::{Course, RateFinding, RateRounds, RateSeen, RateTrials, find_rate, isotonic, tidy};
 use data::splitmix::Rng;
 use std::convert::Infallible;
 
@@ -39,7 +39,7 @@ impl Queue {
 impl RateTrials for Queue {
     type Error = Infallible;
 
-    fn at(&mut self, ops_per_s: f64) -> Result<Seen, Infallible> {
+    fn at(&mut self, ops_per_s: f64) -> Result<RateSeen, Infallible> {
         self.trials += 1;
         let (mut wait, mut now_ns) = (0.0f64, 0.0);
         let mut responses: Vec<f64> = Vec::new();
@@ -64,7 +64,7 @@ impl RateTrials for Queue {
             true => Course::KeptUp,
             false => Course::Behind,
         };
-        Ok(Seen { figure_ns, course })
+        Ok(RateSeen { figure_ns, course })
     }
 }
 
@@ -152,11 +152,11 @@ fn an_interval_is_stated_only_where_it_holds_the_truth_nine_times_in_ten() {
 
 #[test]
 fn a_round_that_saw_no_edge_leaves_no_interval() {
-    let sure = Rounds { rates: vec![10.0, 11.0, 12.0, 13.0, 14.0], clipped: 0 };
+    let sure = RateRounds { rates: vec![10.0, 11.0, 12.0, 13.0, 14.0], clipped: 0 };
     assert_eq!(sure.estimate().map(|it| (it.low, it.value, it.high)), Some((10.0, 12.0, 14.0)));
-    let unsure = Rounds { clipped: 1, ..sure };
+    let unsure = RateRounds { clipped: 1, ..sure };
     assert_eq!(unsure.estimate().map(|it| (it.low, it.high, it.level, it.n)), Some((12.0, 12.0, 0.0, 5)));
-    assert_eq!(Rounds::default().estimate(), None);
+    assert_eq!(RateRounds::default().estimate(), None);
 }
 
 #[test]
@@ -177,10 +177,10 @@ struct Disturbed {
 impl RateTrials for Disturbed {
     type Error = Infallible;
 
-    fn at(&mut self, ops_per_s: f64) -> Result<Seen, Infallible> {
+    fn at(&mut self, ops_per_s: f64) -> Result<RateSeen, Infallible> {
         let seen = self.queue.at(ops_per_s)?;
         let disturbed = self.queue.trials == self.from || self.queue.trials.is_multiple_of(self.every);
-        Ok(Seen { figure_ns: if disturbed { 1e9 } else { seen.figure_ns }, ..seen })
+        Ok(RateSeen { figure_ns: if disturbed { 1e9 } else { seen.figure_ns }, ..seen })
     }
 }
 
@@ -211,7 +211,7 @@ fn a_bound_that_the_client_breaks_at_every_rate_is_no_answer_about_the_store() {
     for (beyond, of_client) in [(Course::ClientLate, true), (Course::NotOffered, false)] {
         let mut queue = Queue { limit: 0.0, beyond, ..Queue::new(1e5, 1) };
         let found = find_rate(&mut queue, 6e5, 10_000.0, 3, 1).unwrap();
-        let none = Rounds::default();
+        let none = RateRounds::default();
         assert_eq!(found, if of_client { RateFinding::ClientLimited(none) } else { RateFinding::NotOffered(none) });
     }
 }
