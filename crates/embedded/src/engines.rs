@@ -29,7 +29,7 @@ struct Engine {
 
 /// Makes the bundle of an engine: its sources, and those that all of its language share.
 macro_rules! bundle {
-    (go $name:literal $version:literal $product:literal $licence:literal) => {
+    (Go $name:literal $version:literal $product:literal $licence:literal) => {
         Bundle {
             store: $name,
             product: $product,
@@ -49,14 +49,14 @@ macro_rules! bundle {
             },
         }
     };
-    (rust $name:literal $version:literal $product:literal $licence:literal) => {
+    ($cargo:ident $name:literal $version:literal $product:literal $licence:literal) => {
         Bundle {
             store: $name,
             product: $product,
             version: $version,
             licence: $licence,
             made_of: MadeOf::Engine {
-                toolchain: Toolchain::Cargo,
+                toolchain: Toolchain::$cargo,
                 sources: &[
                     ("kvtrial.rs", include_str!("../templates/kvtrial.rs")),
                     ("lib.rs", include_str!("../engines/rust/lib.rs")),
@@ -89,7 +89,7 @@ macro_rules! engines {
 engines! { MDBX, SLED, SURREALKV, TIDESDB, BBOLT, PEBBLE, BADGER }
 
 const MDBX: Engine = Engine {
-    bundle: bundle!(rust "mdbx" "0.13.7" "MDBX" "Apache-2.0"),
+    bundle: bundle!(Cargo "mdbx" "0.13.7" "MDBX" "Apache-2.0"),
     kind: "B+tree",
     summary: "memory-mapped B+tree, from LMDB, one writer",
     install: "kvtrial fetch-store mdbx (built by Rust)",
@@ -99,7 +99,7 @@ const MDBX: Engine = Engine {
 };
 
 const SLED: Engine = Engine {
-    bundle: bundle!(rust "sled" "0.34.7" "sled" "MIT OR Apache-2.0"),
+    bundle: bundle!(Cargo "sled" "0.34.7" "sled" "MIT OR Apache-2.0"),
     kind: "Bw-tree",
     summary: "Bw-tree over a log of pages",
     install: "kvtrial fetch-store sled (built by Rust)",
@@ -110,7 +110,7 @@ const SLED: Engine = Engine {
 };
 
 const SURREALKV: Engine = Engine {
-    bundle: bundle!(rust "surrealkv" "1.2.0" "SurrealKV" "Apache-2.0"),
+    bundle: bundle!(Cargo "surrealkv" "1.2.0" "SurrealKV" "Apache-2.0"),
     kind: "LSM",
     summary: "log-structured merge tree of SurrealDB, asynchronous",
     install: "kvtrial fetch-store surrealkv (built by Rust)",
@@ -120,7 +120,7 @@ const SURREALKV: Engine = Engine {
 };
 
 const TIDESDB: Engine = Engine {
-    bundle: bundle!(rust "tidesdb" "10.2.1" "TidesDB" "MPL-2.0"),
+    bundle: bundle!(CargoAndCmake "tidesdb" "10.2.1" "TidesDB" "MPL-2.0"),
     kind: "LSM",
     summary: "log-structured merge tree with transactions, in C",
     install: "kvtrial fetch-store tidesdb (built by Rust and cmake)",
@@ -130,7 +130,7 @@ const TIDESDB: Engine = Engine {
 };
 
 const BBOLT: Engine = Engine {
-    bundle: bundle!(go "bbolt" "1.5.0" "bbolt" "MIT"),
+    bundle: bundle!(Go "bbolt" "1.5.0" "bbolt" "MIT"),
     kind: "B+tree",
     summary: "memory-mapped B+tree, one writer, in Go",
     install: "kvtrial fetch-store bbolt (built by Go)",
@@ -140,7 +140,7 @@ const BBOLT: Engine = Engine {
 };
 
 const PEBBLE: Engine = Engine {
-    bundle: bundle!(go "pebble" "2.1.7" "Pebble" "BSD-3-Clause"),
+    bundle: bundle!(Go "pebble" "2.1.7" "Pebble" "BSD-3-Clause"),
     kind: "LSM",
     summary: "log-structured merge tree of CockroachDB, in Go",
     install: "kvtrial fetch-store pebble (built by Go)",
@@ -150,7 +150,7 @@ const PEBBLE: Engine = Engine {
 };
 
 const BADGER: Engine = Engine {
-    bundle: bundle!(go "badger" "4.9.6" "Badger" "Apache-2.0"),
+    bundle: bundle!(Go "badger" "4.9.6" "Badger" "Apache-2.0"),
     kind: "LSM",
     summary: "log-structured merge tree, large values apart, in Go",
     install: "kvtrial fetch-store badger (built by Go)",

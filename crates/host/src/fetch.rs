@@ -126,7 +126,9 @@ pub fn origin(bundle: &Bundle, named: Option<&str>) -> String {
         MadeOf::Go { .. } | MadeOf::Engine { toolchain: Toolchain::Go, .. } => {
             named.unwrap_or("Go's module proxy").to_owned()
         }
-        MadeOf::Engine { toolchain: Toolchain::Cargo, .. } => named.unwrap_or("crates.io").to_owned(),
+        MadeOf::Engine { toolchain: Toolchain::Cargo | Toolchain::CargoAndCmake, .. } => {
+            named.unwrap_or("crates.io").to_owned()
+        }
     }
 }
 

@@ -52,7 +52,9 @@ pub fn parts(bundle: &Bundle) -> String {
         MadeOf::Go { .. } | MadeOf::Engine { toolchain: Toolchain::Go, .. } => {
             format!("{} modules, which go builds", bundle.parts())
         }
-        MadeOf::Engine { toolchain: Toolchain::Cargo, .. } => format!("{} crates, which cargo builds", bundle.parts()),
+        MadeOf::Engine { toolchain: Toolchain::Cargo | Toolchain::CargoAndCmake, .. } => {
+            format!("{} crates, which cargo builds", bundle.parts())
+        }
     }
 }
 

@@ -79,6 +79,12 @@ fn without_what_gets_it_the_line_that_installs_that_is_said() {
         let ran = with_these_programs(&desk, &format!("fetch-store {store}"));
         assert!(ran.status == 2 && ran.stderr.contains(install), "{}", ran.said());
     }
+    // The one tool that cargo needs and does not look for before it builds.
+    program(&desk, "cargo", "exit 1");
+    program(&desk, "cc", "exit 1");
+    let ran = with_these_programs(&desk, "fetch-store tidesdb");
+    assert!(ran.status == 2 && ran.stderr.contains("TidesDB needs cmake"), "{}", ran.said());
+    assert!(ran.stderr.contains("apt-get install cmake") && kept(&desk).is_empty(), "{}", ran.said());
 }
 
 #[test]
@@ -340,7 +346,7 @@ fn every_package_of_npm_and_module_of_go_has_its_version_and_its_sum() {
                 let text = |name: &str| sources.iter().find(|(file, _)| *file == name).unwrap().1;
                 let (list, pinned, separator) = match toolchain {
                     Toolchain::Go => (text("go.mod"), format!(" v{}\n", bundle.version), "\n"),
-                    Toolchain::Cargo => {
+                    Toolchain::Cargo | Toolchain::CargoAndCmake => {
                         (text("Cargo.toml"), format!("version = \"{}\"\n", bundle.version), "[[package]]")
                     }
                 };

@@ -24,23 +24,33 @@ fn maker_of(bundle: &Bundle) -> (&'static str, &'static str) {
         MadeOf::Go { .. } | MadeOf::Engine { toolchain: Toolchain::Go, .. } => {
             ("go", "install Go 1.21 or later: https://go.dev/doc/install")
         }
-        MadeOf::Engine { toolchain: Toolchain::Cargo, .. } => ("cargo", "install Rust: https://rustup.rs"),
+        MadeOf::Engine { toolchain: Toolchain::Cargo | Toolchain::CargoAndCmake, .. } => {
+            ("cargo", "install Rust: https://rustup.rs")
+        }
         MadeOf::Npm { .. } | MadeOf::Maven(_) | MadeOf::Packed { .. } => {
             ("npm", "install it with: apt-get install npm")
         }
     }
 }
 
-/// Finds the tool that makes the program.
+/// Finds the tool that makes the program, if what the tool needs is here, too.
 pub(super) fn maker(bundle: &Bundle) -> Result<PathBuf, FetchError> {
+    maker_among(bundle, programs::find)
+}
+
+/// The same where `find` finds programs, by their names and by directories besides those of PATH.
+fn maker_among(bundle: &Bundle, find: impl Fn(&[&str], &[&str]) -> Option<PathBuf>) -> Result<PathBuf, FetchError> {
     let (maker, install) = maker_of(bundle);
     // Where Go puts itself when it is unpacked as its authors say.
-    let found = programs::find(&[maker], &["/usr/local/go/bin"]);
+    let found = find(&[maker], &["/usr/local/go/bin"]);
     let no = |maker, install| FetchError::NoMaker { what: bundle.product, maker, install };
     let found = found.ok_or(no(maker, install))?;
-    let is_engine = matches!(bundle.made_of, MadeOf::Engine { .. });
-    if is_engine && programs::find(&["cc", "gcc", "clang"], &[]).is_none() {
+    let MadeOf::Engine { toolchain, .. } = bundle.made_of else { return Ok(found) };
+    if find(&["cc", "gcc", "clang"], &[]).is_none() {
         return Err(no("a C compiler", "install one with: apt-get install gcc libc6-dev"));
+    }
+    if toolchain == Toolchain::CargoAndCmake && find(&["cmake"], &[]).is_none() {
+        return Err(no("cmake", "install it with: apt-get install cmake"));
     }
     Ok(found)
 }
@@ -108,7 +118,7 @@ fn build(command: &mut Command, toolchain: Toolchain, named: Option<&str>, libra
             command.envs([("GOWORK", "off"), ("CGO_ENABLED", "1")]);
             command.envs(named.map(|url| ("GOPROXY", OsString::from(url))));
         }
-        Toolchain::Cargo => {
+        Toolchain::Cargo | Toolchain::CargoAndCmake => {
             command.args(["build", "--locked", "--release", "--quiet", "--target-dir", BUILT]);
             if let Some(url) = named {
                 command.args(["--config", "source.crates-io.replace-with='named'"]);
@@ -131,7 +141,29 @@ fn reason(words: &[u8]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::reason;
+    use super::{maker_among, reason};
+    use std::path::PathBuf;
+    use store::{Bundle, MadeOf, Toolchain};
+
+    #[test]
+    fn an_engine_that_needs_cmake_names_what_is_missing_and_the_line_that_installs_it() {
+        let needs = |toolchain, here: &[&str]| {
+            let made_of = MadeOf::Engine { toolchain, sources: &[], sums: "", library: "engine.so" };
+            let bundle = Bundle { store: "one", product: "One", version: "1.0", licence: "MIT", made_of };
+            let find = |names: &[&str], _: &[&str]| {
+                names.iter().find(|name| here.contains(name)).map(|name| PathBuf::from(*name))
+            };
+            maker_among(&bundle, find).map_err(|error| error.to_string())
+        };
+        let (plain, with_cmake) = (Toolchain::Cargo, Toolchain::CargoAndCmake);
+        let said = needs(with_cmake, &["cargo", "cc"]).unwrap_err();
+        assert_eq!(said, "One needs cmake, which was not found; install it with: apt-get install cmake");
+        assert_eq!(needs(with_cmake, &["cargo", "cc", "cmake"]), Ok("cargo".into()));
+        assert_eq!(needs(plain, &["cargo", "cc"]), Ok("cargo".into()));
+        // What comes first is said first.
+        assert!(needs(with_cmake, &["cc"]).unwrap_err().contains("needs cargo"));
+        assert!(needs(with_cmake, &["cargo"]).unwrap_err().contains("needs a C compiler"));
+    }
 
     #[test]
     fn what_is_repeated_is_why_and_not_what_was_downloaded_before() {

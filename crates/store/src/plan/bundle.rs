@@ -86,8 +86,10 @@ impl MadeOf {
 pub enum Toolchain {
     /// `go`, with a C compiler.
     Go,
-    /// `cargo`.
+    /// `cargo`, with a C compiler.
     Cargo,
+    /// `cargo`, for an engine in C that `cmake` builds.
+    CargoAndCmake,
 }
 
 /// The place where an archive is published.
@@ -159,7 +161,9 @@ impl Bundle {
             MadeOf::Go { sums, .. } | MadeOf::Engine { toolchain: Toolchain::Go, sums, .. } => {
                 sums.lines().filter(|line| !line.contains("/go.mod h1:")).count()
             }
-            MadeOf::Engine { toolchain: Toolchain::Cargo, sums, .. } => sums.matches("\nchecksum = ").count(),
+            MadeOf::Engine { toolchain: Toolchain::Cargo | Toolchain::CargoAndCmake, sums, .. } => {
+                sums.matches("\nchecksum = ").count()
+            }
         }
     }
 
