@@ -86,7 +86,7 @@ macro_rules! engines {
     };
 }
 
-engines! { MDBX, SLED, SURREALKV, TIDESDB, BBOLT, PEBBLE, BADGER }
+engines! { MDBX, SLED, SURREALKV, TIDESDB, SLATEDB, BBOLT, PEBBLE, BADGER }
 
 const MDBX: Engine = Engine {
     bundle: bundle!(Cargo "mdbx" "0.13.7" "MDBX" "Apache-2.0"),
@@ -124,6 +124,16 @@ const TIDESDB: Engine = Engine {
     kind: "LSM",
     summary: "log-structured merge tree with transactions, in C",
     install: "kvtrial fetch-store tidesdb (built by Rust and cmake)",
+    durabilities: &[Durability::Os, Durability::Commit, Durability::Second, Durability::None],
+    max_key_bytes: Capabilities::BASIC.max_key_bytes,
+    max_value_bytes: None,
+};
+
+const SLATEDB: Engine = Engine {
+    bundle: bundle!(Cargo "slatedb" "0.18.0" "SlateDB" "Apache-2.0"),
+    kind: "LSM",
+    summary: "log-structured merge tree over an object store, here a directory",
+    install: "kvtrial fetch-store slatedb (built by Rust)",
     durabilities: &[Durability::Os, Durability::Commit, Durability::Second, Durability::None],
     max_key_bytes: Capabilities::BASIC.max_key_bytes,
     max_value_bytes: None,
