@@ -86,7 +86,7 @@ macro_rules! engines {
     };
 }
 
-engines! { MDBX, SLED, SURREALKV, TIDESDB, SLATEDB, BBOLT, PEBBLE, BADGER }
+engines! { MDBX, SLED, SURREALKV, TIDESDB, SLATEDB, TURSO, BBOLT, PEBBLE, BADGER }
 
 const MDBX: Engine = Engine {
     bundle: bundle!(Cargo "mdbx" "0.13.7" "MDBX" "Apache-2.0"),
@@ -135,6 +135,16 @@ const SLATEDB: Engine = Engine {
     summary: "log-structured merge tree over an object store, here a directory",
     install: "kvtrial fetch-store slatedb (built by Rust)",
     durabilities: &[Durability::Os, Durability::Commit, Durability::Second, Durability::None],
+    max_key_bytes: Capabilities::BASIC.max_key_bytes,
+    max_value_bytes: None,
+};
+
+const TURSO: Engine = Engine {
+    bundle: bundle!(Cargo "turso" "0.8.3" "Turso" "MIT"),
+    kind: "SQL",
+    summary: "SQLite rewritten in Rust, asynchronous, one writer",
+    install: "kvtrial fetch-store turso (built by Rust)",
+    durabilities: &[Durability::Os, Durability::Commit],
     max_key_bytes: Capabilities::BASIC.max_key_bytes,
     max_value_bytes: None,
 };
