@@ -13,6 +13,7 @@ mod fork_server;
 mod jobs;
 mod leftovers;
 mod man;
+mod needs;
 mod new;
 mod notebook;
 mod offer;

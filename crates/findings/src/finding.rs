@@ -4,7 +4,7 @@ use crate::block::Block;
 use crate::chart::{Chart, shorten};
 use crate::view::View;
 use crate::{
-    budget, caution, crash, faults, growth, latency, pipeline, ranking, rate, resources, sets, sweep, time, tune,
+    budget, caution, crash, faults, growth, latency, needs, pipeline, ranking, rate, resources, sets, sweep, time, tune,
 };
 use std::collections::BTreeSet;
 
@@ -15,6 +15,7 @@ const SUBJECTS: &[fn(&View<'_>) -> Option<Finding>] = &[
     tune::find,
     rate::find,
     sweep::find,
+    needs::find,
     ranking::find,
     budget::find,
     sets::find,

@@ -53,6 +53,9 @@ pub struct Study {
     /// The longest time for an operation while nodes fail, seconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fault_timeout_s: Option<f64>,
+    /// The needs of the user, as `--need` says them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub needs: Vec<String>,
     /// All cells, in the order they were named.
     pub cells: Vec<Cell>,
     /// The highest rates under a bound, of `--find-rate`.

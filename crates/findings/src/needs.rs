@@ -1,0 +1,38 @@
+//! Which stores meet what the user needs.
+
+mod sentences;
+mod table;
+
+use crate::block::{Block, Tone};
+use crate::finding::{Arrangement, Finding};
+use crate::view::{Grouped, View};
+use analysis::Need;
+use study::Cell;
+
+pub(crate) fn find(view: &View<'_>) -> Option<Finding> {
+    let needs: Vec<Need> = view.study.needs.iter().filter_map(|text| text.parse().ok()).collect();
+    if needs.is_empty() || view.is_search() {
+        return None;
+    }
+    Some(Finding {
+        id: "needs",
+        title: "Needs",
+        intro: "A need is met, or missed, where the trials show it: a store whose figure is the bound itself is called either in at most one of \
+                twenty studies. Stores of all classes are held against the same needs."
+            .into(),
+        charts: Arrangement::Below,
+        parts: view.by_part(|it| blocks(it, &needs)),
+    })
+}
+
+fn blocks(it: &Grouped<'_>, needs: &[Need]) -> Vec<Block> {
+    let cells: Vec<&Cell> = it.cells().iter().copied().filter(|cell| !cell.meets.is_empty()).collect();
+    if cells.is_empty() {
+        return Vec::new();
+    }
+    let head = Block::headline(sentences::verdict(&cells), sentences::tone(&cells));
+    let others = [(sentences::missed(&cells), Tone::Warning), (sentences::not_shown(&cells), Tone::Plain)];
+    let others = others.into_iter().filter_map(|(text, tone)| Some(Block::headline(text?, tone)));
+    let table = Block::Table(table::table(&cells, needs));
+    std::iter::once(head).chain(others).chain([table]).collect()
+}
