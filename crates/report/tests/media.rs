@@ -20,6 +20,7 @@ fn studies() -> Vec<Study> {
         sample::searched(),
         varied(),
         sample::troubled(),
+        needed(),
         counted(
             "sets",
             &json!({
@@ -35,6 +36,14 @@ fn studies() -> Vec<Study> {
             }),
         ),
     ]
+}
+
+/// A study whose stores are held against needs.
+fn needed() -> Study {
+    let mut study = sample::usual();
+    study.needs = ["p99<5ms", "rate>=1000", "disk<5x", "durability=commit", "memory<1KiB"].map(str::to_owned).into();
+    analysis::fill_needs(&mut study);
+    study
 }
 
 /// A sweep, with the values that were asked for.

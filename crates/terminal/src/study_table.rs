@@ -232,7 +232,11 @@ fn meets(cell: &Cell) -> (String, Style) {
         Meets::Missed => Style::Bad,
         Meets::NotShown => Style::Warning,
     };
-    if cell.meets.is_empty() { (String::new(), Style::Plain) } else { (format!("{met} of {}", cell.meets.len()), style) }
+    if cell.meets.is_empty() {
+        (String::new(), Style::Plain)
+    } else {
+        (format!("{met} of {}", cell.meets.len()), style)
+    }
 }
 
 /// `±4.2%`; where the interval is wider than the figure, its ends.

@@ -4,12 +4,14 @@ use super::{Need, NeedKind, Space};
 use crate::metric::quantity;
 use crate::{Better, Metric, baseline};
 use study::{
-    BudgetLayer, Cell, Durability, DurabilitySource, Meets, NeedShown, Promise, Quantity, ReasonKind, Status,
-    Study, TrialRecord,
+    BudgetLayer, Cell, Durability, DurabilitySource, Meets, NeedShown, Promise, Quantity, ReasonKind, Status, Study,
+    TrialRecord,
 };
 
 /// The chance that a store whose typical figure is the bound itself is said to meet the need; and as much that it is said to miss it.
 const ALPHA: f64 = 0.05;
+/// Why nothing is shown where there are trials enough.
+pub const NOISY: &str = "the trials differ too much to tell";
 /// A rate is kept where this share of it was offered and answered.
 const RATE_KEPT: f64 = 0.99;
 
@@ -144,14 +146,21 @@ fn disk(cell: &Cell, space: Space) -> NeedShown {
     let Some(bytes) = bytes.filter(|bytes| !bytes.is_empty()) else {
         return not_shown("its disk cannot be seen from here");
     };
-    let (figures, bound) = match space {
-        Space::Bytes(bound) => (bytes, bound),
-        Space::Times(_) if cell.logical_bytes == 0 => {
-            return not_shown("the job does not say how many bytes it leaves");
+    let logical = cell.logical_bytes as f64;
+    match space {
+        Space::Bytes(bound) => of_figures(&bytes, bound, Metric::Disk),
+        Space::Times(_) if logical == 0.0 => not_shown("the job does not say how many bytes it leaves"),
+        Space::Times(bound) => {
+            let ruling = of_figures(&bytes, bound * logical, Metric::Disk);
+            let times = |it: Quantity| Quantity {
+                value: it.value / logical,
+                low: it.low / logical,
+                high: it.high / logical,
+                ..it
+            };
+            NeedShown { seen: ruling.seen.map(times), ..ruling }
         }
-        Space::Times(bound) => (bytes.iter().map(|bytes| bytes / cell.logical_bytes as f64).collect(), bound),
-    };
-    of_figures(&figures, bound, Metric::Disk)
+    }
 }
 
 fn durability(cell: &Cell, level: Durability) -> NeedShown {
@@ -218,7 +227,7 @@ fn held(seen: Quantity, figures: &[f64], bound: f64, metric: Metric) -> NeedShow
     match stats::side(&figures, bound, metric.step(seen.value)) {
         Some(side) if side.p < ALPHA && is_better(side.log_ratio) => ruling(Meets::Met, ""),
         Some(side) if side.p < ALPHA => ruling(Meets::Missed, ""),
-        _ => ruling(Meets::NotShown, "the trials differ too much to tell; more of them may"),
+        _ => ruling(Meets::NotShown, NOISY),
     }
 }
 

@@ -60,7 +60,9 @@ impl Needed {
                     }
                 }
                 NeedKind::NoLoss if arguments.faults.is_empty() => {
-                    return Err(refused("nothing is lost where no node fails; add --fault, such as --fault kill".into()));
+                    return Err(refused(
+                        "nothing is lost where no node fails; add --fault, such as --fault kill".into(),
+                    ));
                 }
                 _ => {}
             }

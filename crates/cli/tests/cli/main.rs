@@ -36,6 +36,7 @@ mod holding;
 mod hostile;
 mod left;
 mod liars;
+mod needs;
 mod node_faults;
 mod nodes_job;
 mod passwords;

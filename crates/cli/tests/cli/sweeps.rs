@@ -163,7 +163,8 @@ fn a_sweep_says_first_who_was_ahead_and_shows_its_curve_before_its_tables_and_is
 #[test]
 fn the_highest_rate_under_a_bound_is_found_with_its_curve() {
     // A store that takes 2 ms: 500 a second at most, and p99 rises before that. Long times, for machines that are busy.
-    let words = "ycsb -s ram,burn=2ms --set records=20 --set seconds=1 --set workload=C --repeats 1 --find-rate p99<40ms";
+    let words =
+        "ycsb -s ram,burn=2ms --set records=20 --set seconds=1 --set workload=C --repeats 1 --find-rate p99<40ms";
     let (desk, ran) = sure(words);
     assert_eq!(ran.status, 0, "{}", ran.said());
     let study = ran.study.as_ref().unwrap();

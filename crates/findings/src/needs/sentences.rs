@@ -3,7 +3,7 @@
 use crate::block::Tone;
 use crate::identity::label;
 use crate::ranking::verdict::joined;
-use analysis::{Need, NeedKind, Space, Unit, meets_all};
+use analysis::{NOISY, Need, NeedKind, Space, Unit, meets_all};
 use study::{Cell, Meets, NeedShown};
 use words::units;
 
@@ -51,7 +51,10 @@ pub(super) fn missed(cells: &[&Cell]) -> Option<String> {
 
 /// Says of which stores it is not shown, and why.
 pub(super) fn not_shown(cells: &[&Cell]) -> Option<String> {
-    told("Not shown", of_ruling(cells, Meets::NotShown), Meets::NotShown)
+    let is_noisy = |one: &NeedShown| one.meets == Meets::NotShown && one.because == NOISY;
+    let noisy = of_ruling(cells, Meets::NotShown).any(|cell| cell.meets.iter().any(is_noisy));
+    let noisy = if noisy { " Trials differ too much to tell; more of them may (--repeats)." } else { "" };
+    told("Not shown", of_ruling(cells, Meets::NotShown), Meets::NotShown).map(|told| told + noisy)
 }
 
 fn of_ruling<'c>(cells: &'c [&'c Cell], ruling: Meets) -> impl Iterator<Item = &'c Cell> {
@@ -91,7 +94,8 @@ fn whys(cell: &Cell, ruling: Meets) -> String {
     }
     let each = of_ruling.iter().map(|one| {
         let figure = one.need.parse().ok().and_then(|need: Need| figure(&need, one));
-        let parts: Vec<String> = figure.into_iter().chain((!one.because.is_empty()).then(|| one.because.clone())).collect();
+        let because = Some(one.because.clone()).filter(|because| !because.is_empty() && because != NOISY);
+        let parts: Vec<String> = figure.into_iter().chain(because).collect();
         format!("{}: {}", one.need, parts.join(", "))
     });
     each.collect::<Vec<_>>().join("; ")
