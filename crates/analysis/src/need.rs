@@ -8,7 +8,7 @@ use std::fmt;
 use std::str::FromStr;
 use study::Durability;
 
-pub use ruling::{NOISY, fill_needs, meets_all, shown};
+pub use ruling::{ALPHA as NEED_ALPHA, fill_needs, meets_all, shown, shown_at};
 
 /// Most that a need may ask of space, as a multiple: beyond it a slip of the pen.
 const MOST_TIMES: f64 = 1e6;

@@ -14,6 +14,7 @@ mod block;
 pub mod budget;
 mod caution;
 mod chart;
+mod choice;
 pub mod comparison;
 pub mod crash;
 mod draw;

@@ -9,6 +9,8 @@ use crate::view::{Grouped, View};
 use analysis::Need;
 use study::Cell;
 
+pub(crate) use sentences::{has_figures, verdict, whys};
+
 pub(crate) fn find(view: &View<'_>) -> Option<Finding> {
     let needs: Vec<Need> = view.study.needs.iter().filter_map(|text| text.parse().ok()).collect();
     if needs.is_empty() || view.is_search() {
@@ -21,18 +23,22 @@ pub(crate) fn find(view: &View<'_>) -> Option<Finding> {
                 twenty studies. Stores of all classes are held against the same needs."
             .into(),
         charts: Arrangement::Below,
-        parts: view.by_part(|it| blocks(it, &needs)),
+        parts: view.by_part(|it| blocks(it, &needs, view.study.choice.is_some())),
     })
 }
 
-fn blocks(it: &Grouped<'_>, needs: &[Need]) -> Vec<Block> {
+fn blocks(it: &Grouped<'_>, needs: &[Need], is_decided: bool) -> Vec<Block> {
     let cells: Vec<&Cell> = it.cells().iter().copied().filter(|cell| !cell.meets.is_empty()).collect();
     if cells.is_empty() {
         return Vec::new();
     }
+    let table = Block::Table(table::table(&cells, needs));
+    // What was decided says the rest.
+    if is_decided {
+        return vec![table];
+    }
     let head = Block::headline(sentences::verdict(&cells), sentences::tone(&cells));
     let others = [(sentences::missed(&cells), Tone::Warning), (sentences::not_shown(&cells), Tone::Plain)];
     let others = others.into_iter().filter_map(|(text, tone)| Some(Block::headline(text?, tone)));
-    let table = Block::Table(table::table(&cells, needs));
     std::iter::once(head).chain(others).chain([table]).collect()
 }

@@ -9,6 +9,7 @@ mod answer;
 mod archived;
 mod budget;
 mod cell;
+mod choice;
 mod class;
 mod crash;
 mod distribution;
@@ -45,6 +46,7 @@ pub use account::WriteAccount;
 pub use answer::Answer;
 pub use budget::{Budget, BudgetLayer, BudgetPart, SlowBaseline};
 pub use cell::{Cell, CellKey, PhaseSummary};
+pub use choice::{Alternative, Choice, Decision, RaceEnd, Rejection, RejectionKind};
 pub use class::Class;
 pub use crash::{
     ClientSurvival, Crash, CrashCase, CrashCut, CrashFindings, CrashMeans, CrashMoment, KeptFiles, LOST_AGES_S,

@@ -1,6 +1,8 @@
 //! The top of `study.json`.
 
-use crate::{Cell, Crash, HostFacts, Left, PresetRecord, RateSearch, Sampled, Selftest, TrialOrder, Tune, Varied};
+use crate::{
+    Cell, Choice, Crash, HostFacts, Left, PresetRecord, RateSearch, Sampled, Selftest, TrialOrder, Tune, Varied,
+};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -67,6 +69,9 @@ pub struct Study {
     /// The result of `kvtrial tune`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tune: Option<Tune>,
+    /// The decision of `kvtrial choose`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub choice: Option<Choice>,
     /// The result of `kvtrial crash`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub crash: Option<Crash>,

@@ -9,9 +9,7 @@ use study::{
 };
 
 /// The chance that a store whose typical figure is the bound itself is said to meet the need; and as much that it is said to miss it.
-const ALPHA: f64 = 0.05;
-/// Why nothing is shown where there are trials enough.
-pub const NOISY: &str = "the trials differ too much to tell";
+pub const ALPHA: f64 = 0.05;
 /// A rate is kept where this share of it was offered and answered.
 const RATE_KEPT: f64 = 0.99;
 
@@ -43,29 +41,34 @@ pub fn meets_all(shown: &[NeedShown]) -> Meets {
 /// A figure meets a bound where [`stats::side`] shows its trials to lie on the right side of it with a p-value below 0.05, so it takes three
 /// trials; figures that are counts (durability, records, lost writes) need one.
 pub fn shown(need: &Need, cell: &Cell, cells: &[&Cell]) -> NeedShown {
-    let ruling = ruling(need, cell, cells);
+    shown_at(need, cell, cells, ALPHA)
+}
+
+/// Returns the same at another level of significance: for one of several looks.
+pub fn shown_at(need: &Need, cell: &Cell, cells: &[&Cell], alpha: f64) -> NeedShown {
+    let ruling = ruling(need, cell, cells, alpha);
     NeedShown { need: need.text.clone(), ..ruling }
 }
 
-fn ruling(need: &Need, cell: &Cell, cells: &[&Cell]) -> NeedShown {
+fn ruling(need: &Need, cell: &Cell, cells: &[&Cell], alpha: f64) -> NeedShown {
     match cell.verdict.status {
         Status::NotRun => return not_shown("it was not run"),
         Status::Void => return void(need, cell),
         Status::Valid | Status::Degraded => {}
     }
     match need.kind {
-        NeedKind::Rate(bound) => rate(cell, bound),
+        NeedKind::Rate(bound) => rate(cell, bound, alpha),
         NeedKind::Below(metric, bound) => match metric.of_cell(cell) {
-            Some(seen) => held(seen, &metric.samples(cell), bound, metric),
+            Some(seen) => held(seen, &metric.samples(cell), bound, metric, alpha),
             None => not_shown(format!("there is no {metric}")),
         },
         NeedKind::Memory(bound) => match memory(cell, cells) {
             Ok((figures, because)) => {
-                NeedShown { because: because.into(), ..of_figures(&figures, bound, Metric::ServerRss) }
+                NeedShown { because: because.into(), ..of_figures(&figures, bound, Metric::ServerRss, alpha) }
             }
             Err(why) => not_shown(why),
         },
-        NeedKind::Disk(space) => disk(cell, space),
+        NeedKind::Disk(space) => disk(cell, space, alpha),
         NeedKind::Durability(level) => durability(cell, level),
         NeedKind::NoLoss => loss(cell),
         NeedKind::Items(items) => match cell.records() {
@@ -88,12 +91,12 @@ fn void(need: &Need, cell: &Cell) -> NeedShown {
 }
 
 /// The rate, of an open loop as far as it was offered and answered, else the highest of this number of clients.
-fn rate(cell: &Cell, bound: f64) -> NeedShown {
+fn rate(cell: &Cell, bound: f64, alpha: f64) -> NeedShown {
     let Some(seen) = Metric::rate_of(cell) else { return not_shown("there is no rate") };
     let metric = if cell.units_per_s.is_some() { Metric::UnitsPerS } else { Metric::OpsPerS };
     let Some(asked) = cell.params.get("rate").and_then(|rate| rate.parse::<f64>().ok()) else {
         let because = "closed loop: as fast as replies came".into();
-        return NeedShown { because, ..held(seen, &metric.samples(cell), bound, metric) };
+        return NeedShown { because, ..held(seen, &metric.samples(cell), bound, metric, alpha) };
     };
     let shown = |meets, because: String| NeedShown { meets, seen: Some(seen), because, ..NeedShown::default() };
     if asked < bound * RATE_KEPT {
@@ -140,7 +143,7 @@ fn client_bytes(cell: &Cell) -> Vec<f64> {
     cell.counted().map(|trial| trial.client_rss_bytes as f64).filter(|bytes| *bytes > 0.0).collect()
 }
 
-fn disk(cell: &Cell, space: Space) -> NeedShown {
+fn disk(cell: &Cell, space: Space, alpha: f64) -> NeedShown {
     let bytes: Option<Vec<f64>> =
         cell.counted().map(|trial: &TrialRecord| trial.disk_bytes.map(|bytes| bytes as f64)).collect();
     let Some(bytes) = bytes.filter(|bytes| !bytes.is_empty()) else {
@@ -148,10 +151,10 @@ fn disk(cell: &Cell, space: Space) -> NeedShown {
     };
     let logical = cell.logical_bytes as f64;
     match space {
-        Space::Bytes(bound) => of_figures(&bytes, bound, Metric::Disk),
+        Space::Bytes(bound) => of_figures(&bytes, bound, Metric::Disk, alpha),
         Space::Times(_) if logical == 0.0 => not_shown("the job does not say how many bytes it leaves"),
         Space::Times(bound) => {
-            let ruling = of_figures(&bytes, bound * logical, Metric::Disk);
+            let ruling = of_figures(&bytes, bound * logical, Metric::Disk, alpha);
             let times = |it: Quantity| Quantity {
                 value: it.value / logical,
                 low: it.low / logical,
@@ -193,12 +196,13 @@ fn loss(cell: &Cell) -> NeedShown {
 }
 
 /// What figures of trials without a quantity of their own show.
-fn of_figures(figures: &[f64], bound: f64, metric: Metric) -> NeedShown {
-    quantity(figures).map_or_else(|| not_shown("there is no such figure"), |seen| held(seen, figures, bound, metric))
+fn of_figures(figures: &[f64], bound: f64, metric: Metric, alpha: f64) -> NeedShown {
+    quantity(figures)
+        .map_or_else(|| not_shown("there is no such figure"), |seen| held(seen, figures, bound, metric, alpha))
 }
 
 /// Holds the figures of trials against a bound.
-fn held(seen: Quantity, figures: &[f64], bound: f64, metric: Metric) -> NeedShown {
+fn held(seen: Quantity, figures: &[f64], bound: f64, metric: Metric, alpha: f64) -> NeedShown {
     let is_better = |log_ratio: f64| match metric.better() {
         Better::Lower => log_ratio < 0.0,
         Better::Higher => log_ratio > 0.0,
@@ -220,14 +224,14 @@ fn held(seen: Quantity, figures: &[f64], bound: f64, metric: Metric) -> NeedShow
         return ruling(Meets::Met, "");
     }
     if figures.len() < stats::FEWEST_TRIALS {
-        return ruling(Meets::NotShown, "too few trials: it takes 3");
+        return ruling(Meets::NotShown, "too few trials to tell");
     }
     let least = figures.iter().copied().fold(f64::INFINITY, f64::min).max(f64::MIN_POSITIVE);
     let figures: Vec<f64> = figures.iter().map(|figure| figure.max(least)).collect();
     match stats::side(&figures, bound, metric.step(seen.value)) {
-        Some(side) if side.p < ALPHA && is_better(side.log_ratio) => ruling(Meets::Met, ""),
-        Some(side) if side.p < ALPHA => ruling(Meets::Missed, ""),
-        _ => ruling(Meets::NotShown, NOISY),
+        Some(side) if side.p < alpha && is_better(side.log_ratio) => ruling(Meets::Met, ""),
+        Some(side) if side.p < alpha => ruling(Meets::Missed, ""),
+        _ => ruling(Meets::NotShown, "the trials differ too much to tell"),
     }
 }
 

@@ -1,8 +1,8 @@
 //! Options of `run`.
 
 use super::values::{bound, duration, key_value, need, rate, scale, whole};
-use analysis::Need;
 use crate::shell_words;
+use analysis::Need;
 use clap::{Args, ValueEnum};
 use jobkit::Scale;
 use search::Bound;

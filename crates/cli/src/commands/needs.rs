@@ -39,6 +39,7 @@ impl Needed {
     /// # Errors
     /// It cannot, or one does.
     pub fn check(&self, job: &JobInfo, arguments: &RunArguments) -> Result<(), CommandFailure> {
+        can_show(job, &arguments.set, &arguments.needs)?;
         for need in &arguments.needs {
             let refused = |problem: String| CommandFailure::usage(format!("--need '{need}': {problem}"));
             match need.kind {
@@ -49,13 +50,6 @@ impl Needed {
                     if let Some(rate) = arguments.rate.filter(|rate| *rate < needed) {
                         return Err(refused(format!(
                             "--rate {rate} offers less than that; leave it out, and the rate needed is offered"
-                        )));
-                    }
-                    if carries_many(job, arguments) {
-                        return Err(refused(format!(
-                            "a request of {} carries many records, so a rate of requests says little; need a makespan instead, such as \
-                             'makespan<10s', or --set batch=1",
-                            job.name
                         )));
                     }
                 }
@@ -81,8 +75,19 @@ impl Needed {
     }
 }
 
-/// Whether one operation of the job carries several records, unless told otherwise.
-fn carries_many(job: &JobInfo, arguments: &RunArguments) -> bool {
-    let is_one = arguments.set.iter().any(|(key, value)| key == "batch" && value == "1");
-    job.params.iter().any(|param| param.name == "batch") && !is_one
+/// Checks that a job can show these needs.
+///
+/// # Errors
+/// It cannot show one of them.
+pub fn can_show(job: &JobInfo, set: &[(String, String)], needs: &[Need]) -> Result<(), CommandFailure> {
+    let is_one = set.iter().any(|(key, value)| key == "batch" && value == "1");
+    let carries_many = job.params.iter().any(|param| param.name == "batch") && !is_one;
+    match needs.iter().find(|need| matches!(need.kind, NeedKind::Rate(_))) {
+        Some(need) if carries_many => Err(CommandFailure::usage(format!(
+            "--need '{need}': a request of {} carries many records, so a rate of requests says little; need a makespan instead, such as \
+             'makespan<10s', or --set batch=1",
+            job.name
+        ))),
+        _ => Ok(()),
+    }
 }

@@ -13,6 +13,7 @@ mod blame;
 mod budget;
 mod bulk;
 mod check;
+mod choose;
 mod cluster_liars;
 mod clusters;
 mod compare;

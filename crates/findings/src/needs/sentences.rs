@@ -3,7 +3,7 @@
 use crate::block::Tone;
 use crate::identity::label;
 use crate::ranking::verdict::joined;
-use analysis::{NOISY, Need, NeedKind, Space, Unit, meets_all};
+use analysis::{Need, NeedKind, Space, Unit, meets_all};
 use study::{Cell, Meets, NeedShown};
 use words::units;
 
@@ -22,7 +22,7 @@ pub(super) fn figure(need: &Need, shown: &NeedShown) -> Option<String> {
 }
 
 /// Says which stores meet all needs; of none, which comes nearest.
-pub(super) fn verdict(cells: &[&Cell]) -> String {
+pub(crate) fn verdict(cells: &[&Cell]) -> String {
     let meeting: Vec<String> = of_ruling(cells, Meets::Met).map(label).collect();
     let asked = asked(cells[0]);
     if !meeting.is_empty() {
@@ -51,10 +51,14 @@ pub(super) fn missed(cells: &[&Cell]) -> Option<String> {
 
 /// Says of which stores it is not shown, and why.
 pub(super) fn not_shown(cells: &[&Cell]) -> Option<String> {
-    let is_noisy = |one: &NeedShown| one.meets == Meets::NotShown && one.because == NOISY;
-    let noisy = of_ruling(cells, Meets::NotShown).any(|cell| cell.meets.iter().any(is_noisy));
-    let noisy = if noisy { " Trials differ too much to tell; more of them may (--repeats)." } else { "" };
-    told("Not shown", of_ruling(cells, Meets::NotShown), Meets::NotShown).map(|told| told + noisy)
+    let more = if has_figures(cells) { " More trials (--repeats) may tell." } else { "" };
+    told("Not shown", of_ruling(cells, Meets::NotShown), Meets::NotShown).map(|told| told + more)
+}
+
+/// Returns whether figures of which nothing is shown were seen: more trials may tell.
+pub(crate) fn has_figures(cells: &[&Cell]) -> bool {
+    let is_open = |one: &NeedShown| one.meets == Meets::NotShown && one.seen.is_some();
+    cells.iter().any(|cell| cell.meets.iter().any(is_open))
 }
 
 fn of_ruling<'c>(cells: &'c [&'c Cell], ruling: Meets) -> impl Iterator<Item = &'c Cell> {
@@ -83,7 +87,8 @@ fn told<'c>(head: &str, cells: impl Iterator<Item = &'c Cell>, ruling: Meets) ->
     (!each.is_empty()).then(|| format!("{head}: {}.", each.join(", ")))
 }
 
-fn whys(cell: &Cell, ruling: Meets) -> String {
+/// Says which needs of a cell have this ruling, and what was seen.
+pub(crate) fn whys(cell: &Cell, ruling: Meets) -> String {
     let of_ruling: Vec<&NeedShown> = cell.meets.iter().filter(|one| one.meets == ruling).collect();
     // A cell that was void or not run says so once.
     if let [first, more @ ..] = of_ruling.as_slice()
@@ -94,9 +99,7 @@ fn whys(cell: &Cell, ruling: Meets) -> String {
     }
     let each = of_ruling.iter().map(|one| {
         let figure = one.need.parse().ok().and_then(|need: Need| figure(&need, one));
-        let because = Some(one.because.clone()).filter(|because| !because.is_empty() && because != NOISY);
-        let parts: Vec<String> = figure.into_iter().chain(because).collect();
-        format!("{}: {}", one.need, parts.join(", "))
+        format!("{}: {}", one.need, figure.unwrap_or_else(|| one.because.clone()))
     });
     each.collect::<Vec<_>>().join("; ")
 }
