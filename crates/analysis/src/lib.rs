@@ -57,7 +57,7 @@ pub use faults::{LOOK_S, TOGETHER_S, fault_figures};
 pub use gate::{Fails, GATE_LEVEL, Gate, GateError, Judgement, Noisy, Ruling, Threshold, judge, judge_cells};
 pub use growth::growth_facts;
 pub use metric::{Better, Metric, Unit, quantity, records_per_operation};
-pub use need::{NEED_ALPHA, Need, NeedError, NeedKind, Space, fill_needs, meets_all, shown, shown_at};
+pub use need::{DiskBound, NEED_ALPHA, Need, NeedError, NeedKind, fill_needs, meets_all, shown, shown_at};
 pub use pairing::{CellNames, Matched, SelectError, by_parameters, cell_name, metrics_of, same_cells, select, within};
 pub use ranking::{
     Group, MOST_RANKED, Part, Precision, Rank, RankedCell, Replication, common_parameters, groups, parts, ranking,

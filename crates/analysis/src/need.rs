@@ -25,28 +25,28 @@ pub struct Need {
 /// What a need asks for.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum NeedKind {
-    /// At least so many operations (or units of a script) per second.
+    /// At least this many operations (or units of a script) per second.
     Rate(f64),
     /// Less than this of a figure of which less is better, in [`Metric::unit`].
     Below(Metric, f64),
-    /// Less than so many bytes of memory: of the server, or of an embedded store beyond what the same job takes without a store.
+    /// Less than this many bytes of memory: of the server, or of an embedded store beyond what the same job takes without a store.
     Memory(f64),
     /// Less than this on disk.
-    Disk(Space),
+    Disk(DiskBound),
     /// This level of durability, or a stronger one.
     Durability(Durability),
     /// No acknowledged write lost while nodes fail.
     NoLoss,
-    /// At least so many records held.
+    /// At least this many records held.
     Items(u64),
 }
 
-/// Space on disk.
+/// DiskBound on disk.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Space {
-    /// So many bytes.
+pub enum DiskBound {
+    /// A number of bytes.
     Bytes(f64),
-    /// So many bytes per byte of keys and values.
+    /// A multiple of the bytes of keys and values.
     Times(f64),
 }
 
@@ -99,8 +99,10 @@ impl Need {
         match self.kind {
             NeedKind::Rate(_) => Some(Unit::PerSecond),
             NeedKind::Below(metric, _) => Some(metric.unit()),
-            NeedKind::Memory(_) | NeedKind::Disk(Space::Bytes(_)) => Some(Unit::Bytes),
-            NeedKind::Disk(Space::Times(_)) | NeedKind::Durability(_) | NeedKind::NoLoss | NeedKind::Items(_) => None,
+            NeedKind::Memory(_) | NeedKind::Disk(DiskBound::Bytes(_)) => Some(Unit::Bytes),
+            NeedKind::Disk(DiskBound::Times(_)) | NeedKind::Durability(_) | NeedKind::NoLoss | NeedKind::Items(_) => {
+                None
+            }
         }
     }
 
@@ -205,14 +207,14 @@ fn kind(text: &str) -> Result<NeedKind, String> {
 }
 
 /// Reads `5x` or `10GB`.
-fn space(bound: &str) -> Result<Space, String> {
+fn space(bound: &str) -> Result<DiskBound, String> {
     let Some(times) = bound.strip_suffix('x') else {
         return amount(bound, Unit::Bytes)
-            .map(Space::Bytes)
+            .map(DiskBound::Bytes)
             .map_err(|problem| format!("{problem}, or 5x: five bytes per byte of keys and values"));
     };
     match times.trim().parse::<f64>() {
-        Ok(times) if times > 0.0 && times <= MOST_TIMES => Ok(Space::Times(times)),
+        Ok(times) if times > 0.0 && times <= MOST_TIMES => Ok(DiskBound::Times(times)),
         _ => Err(format!("'{bound}' is no multiple; write one above 0, such as 5x")),
     }
 }
@@ -220,7 +222,7 @@ fn space(bound: &str) -> Result<Space, String> {
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
-    use super::{EXAMPLES, ITEMS, Need, NeedKind, Space};
+    use super::{DiskBound, EXAMPLES, ITEMS, Need, NeedKind};
     use crate::Metric;
     use study::Durability;
 
@@ -236,8 +238,8 @@ mod tests {
         assert_eq!(kind("p99.9 <= 500us"), NeedKind::Below(Metric::P999, 5e5));
         assert_eq!(kind("failed<0.1%"), NeedKind::Below(Metric::Failed, 0.001));
         assert_eq!(kind("memory<1GiB"), NeedKind::Memory(1073741824.0));
-        assert_eq!(kind("disk<5x"), NeedKind::Disk(Space::Times(5.0)));
-        assert_eq!(kind("disk<10GB"), NeedKind::Disk(Space::Bytes(1e10)));
+        assert_eq!(kind("disk<5x"), NeedKind::Disk(DiskBound::Times(5.0)));
+        assert_eq!(kind("disk<10GB"), NeedKind::Disk(DiskBound::Bytes(1e10)));
         assert_eq!(kind("durability=os"), NeedKind::Durability(Durability::Os));
         assert_eq!(kind("loss=0"), NeedKind::NoLoss);
         assert_eq!(kind("items>=100M"), NeedKind::Items(100_000_000));

@@ -7,7 +7,7 @@ use findings::{Block, Breadth, FigureText, Finding, Grouped, Tone, View};
 use report::{Named, Report};
 use serde_json::json;
 use std::collections::BTreeSet;
-use study::{Alternative, Choice, Decision, Quantity, Rejection, RejectionKind, Study, Varied};
+use study::{Alternative, Decision, Quantity, Rejection, RejectionKind, StoreChoice, Study, Varied};
 use terminal::{Colour, crash_text, rate_search, study_markdown, study_table, tune_text};
 
 /// Every kind of study: among them all subjects have something to say.
@@ -59,7 +59,7 @@ fn chosen() -> Study {
         not_shown: names[2..].to_vec(),
         ..Decision::default()
     };
-    study.choice = Some(Choice { budget_s: 60.0, used_s: 48.0, trials: 17, decisions: vec![decision] });
+    study.choice = Some(StoreChoice { budget_s: 60.0, used_s: 48.0, trials: 17, decisions: vec![decision] });
     study
 }
 

@@ -1,14 +1,14 @@
 //! The choice of a store by what the user needs, with real trials and within a budget of time.
 
 use crate::lab::Lab;
-use crate::race::{Lap, Laps, Raced, Standing, race};
+use crate::race::{Lap, Laps, RaceStanding, Raced, race};
 use analysis::{Better, Metric, Need, meets_all, shown_at, summarise};
 use runner::{PlannedCell, RunError};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 use study::{
-    Alternative, Cell, Choice, Class, Decision, Durability, Meets, NeedShown, Quantity, RaceEnd, Rejection,
-    RejectionKind,
+    Alternative, Cell, Class, Decision, Durability, Meets, NeedShown, Quantity, RaceEnd, Rejection, RejectionKind,
+    StoreChoice,
 };
 
 /// Beyond this share of the budget a running trial is stopped.
@@ -53,7 +53,7 @@ pub fn choose(
     options: &ChooseOptions,
     stop: &AtomicBool,
     interrupted: &AtomicBool,
-) -> Result<Choice, ChooseError> {
+) -> Result<StoreChoice, ChooseError> {
     let over = AtomicBool::new(false);
     std::thread::scope(|scope| {
         scope.spawn(|| {
@@ -71,14 +71,14 @@ pub fn choose(
     })
 }
 
-fn decide(lab: &mut Lab<'_>, options: &ChooseOptions, interrupted: &AtomicBool) -> Result<Choice, ChooseError> {
+fn decide(lab: &mut Lab<'_>, options: &ChooseOptions, interrupted: &AtomicBool) -> Result<StoreChoice, ChooseError> {
     let planned = lab.plan().cells.clone();
     let (baselines, stores): (Vec<PlannedCell>, Vec<PlannedCell>) = planned.into_iter().partition(|cell| cell.baseline);
     for baseline in &baselines {
         lab.trial(baseline, "baseline")?;
     }
     let groups = groups(lab, stores, &options.needs);
-    let mut choice = Choice { budget_s: options.budget.as_secs_f64(), ..Choice::default() };
+    let mut choice = StoreChoice { budget_s: options.budget.as_secs_f64(), ..StoreChoice::default() };
     let count = groups.len() as u32;
     for (at, (kind, stores)) in (0u32..).zip(groups) {
         // Each group has its share of the time that is left.
@@ -201,21 +201,23 @@ fn decision(field: &Field<'_, '_>, kind: Option<Kind>, raced: &Raced) -> Decisio
     for store in all {
         let rejected = |kind, because: String| Rejection { store: field.name(store), kind, because };
         match (raced.standings[store], meets_all(&shown[store])) {
-            (Standing::Void, _) => decision.out.push(rejected(RejectionKind::Void, reason(field, store))),
-            (Standing::NotRun, _) => decision.out.push(rejected(RejectionKind::NotRun, String::new())),
-            (Standing::Missed, _) | (_, Meets::Missed) => {
+            (RaceStanding::Void, _) => decision.out.push(rejected(RejectionKind::Void, reason(field, store))),
+            (RaceStanding::NotRun, _) => decision.out.push(rejected(RejectionKind::NotRun, String::new())),
+            (RaceStanding::Missed, _) | (_, Meets::Missed) => {
                 let missed = shown[store].iter().find(|one| one.meets == Meets::Missed);
                 decision
                     .out
                     .push(rejected(RejectionKind::Missed, missed.map_or(String::new(), |one| one.need.clone())));
             }
             (_, Meets::NotShown) => decision.not_shown.push(field.name(store)),
-            (Standing::In, Meets::Met) if raced.figures[store].is_empty() => decision.not_shown.push(field.name(store)),
-            (Standing::In, Meets::Met) => {
+            (RaceStanding::In, Meets::Met) if raced.figures[store].is_empty() => {
+                decision.not_shown.push(field.name(store))
+            }
+            (RaceStanding::In, Meets::Met) => {
                 first.get_or_insert(store);
                 decision.take.push(field.name(store));
             }
-            (Standing::Worse | Standing::Dear, Meets::Met) => {
+            (RaceStanding::Worse | RaceStanding::Dear, Meets::Met) => {
                 let times = first.and_then(|first| times(&raced.figures[store], &raced.figures[first]));
                 decision.also.push(Alternative { store: field.name(store), times });
             }

@@ -53,7 +53,7 @@ pub trait Laps {
 
 /// The place of a store in a race that is over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Standing {
+pub enum RaceStanding {
     /// Still in when the race ended.
     In,
     /// Out: shown to be worse than another that meets the needs.
@@ -72,7 +72,7 @@ pub enum Standing {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Raced {
     /// By store.
-    pub standings: Vec<Standing>,
+    pub standings: Vec<RaceStanding>,
     /// The figures of each store's trials.
     pub figures: Vec<Vec<f64>>,
     /// Why it ended.
@@ -84,7 +84,8 @@ pub struct Raced {
 impl Raced {
     /// Returns the stores still in, best median first.
     pub fn left(&self) -> Vec<usize> {
-        let mut left: Vec<usize> = (0..self.standings.len()).filter(|at| self.standings[*at] == Standing::In).collect();
+        let mut left: Vec<usize> =
+            (0..self.standings.len()).filter(|at| self.standings[*at] == RaceStanding::In).collect();
         left.sort_by(|a, b| self.typical(*a).total_cmp(&self.typical(*b)));
         left
     }
@@ -101,7 +102,7 @@ impl Raced {
 pub fn race<L: Laps>(laps: &mut L, stores: usize, deadline: Duration, seed: u64) -> Result<Raced, L::Error> {
     let mut random = Rng::new(seed ^ 0x7261_6365_0000_0001);
     let mut raced = Raced {
-        standings: vec![Standing::In; stores],
+        standings: vec![RaceStanding::In; stores],
         figures: vec![Vec::new(); stores],
         ended: RaceEnd::Decided,
         trials: 0,
@@ -124,8 +125,8 @@ pub fn race<L: Laps>(laps: &mut L, stores: usize, deadline: Duration, seed: u64)
             let before = laps.spent();
             match laps.lap(store, round)? {
                 Lap::Figure(figure) => raced.figures[store].push(figure),
-                Lap::Void => raced.standings[store] = Standing::Void,
-                Lap::NotRun => raced.standings[store] = Standing::NotRun,
+                Lap::Void => raced.standings[store] = RaceStanding::Void,
+                Lap::NotRun => raced.standings[store] = RaceStanding::NotRun,
                 Lap::Stopped => {
                     raced.ended = RaceEnd::Interrupted;
                     return Ok(raced);
@@ -156,7 +157,7 @@ fn is_all_said<L: Laps>(laps: &L, raced: &mut Raced, took: &[Duration], deadline
     let to_come = deadline.saturating_sub(laps.spent()).mul_f64(DEAR);
     for store in &left {
         if left.len() > 1 && took[*store] * (FEWEST_TRIALS as u32 - 1) > to_come {
-            raced.standings[*store] = Standing::Dear;
+            raced.standings[*store] = RaceStanding::Dear;
         }
     }
     match raced.left()[..] {
@@ -171,7 +172,7 @@ fn eliminate<L: Laps>(laps: &L, raced: &mut Raced, alpha: f64) -> Option<RaceEnd
     let meets: Vec<Meets> = (0..raced.standings.len()).map(|store| laps.meets(store, alpha)).collect();
     for store in raced.left() {
         if meets[store] == Meets::Missed {
-            raced.standings[store] = Standing::Missed;
+            raced.standings[store] = RaceStanding::Missed;
         }
     }
     let left = raced.left();
@@ -184,7 +185,7 @@ fn eliminate<L: Laps>(laps: &L, raced: &mut Raced, alpha: f64) -> Option<RaceEnd
     let found = separations(&groups, &pairs);
     for (other, found) in others.iter().zip(&found) {
         if found.is_some_and(|found| found.p_holm < alpha && found.log_ratio > 0.0) {
-            raced.standings[*other] = Standing::Worse;
+            raced.standings[*other] = RaceStanding::Worse;
         }
     }
     let left = raced.left();

@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used)]
 
 use data::splitmix::Rng;
-use search::race::{Lap, Laps, Standing, race};
+use search::race::{Lap, Laps, RaceStanding, race};
 use stats::{FEWEST_TRIALS, TrialFigures, separations};
 use std::convert::Infallible;
 use std::time::Duration;
@@ -115,7 +115,7 @@ fn a_store_that_misses_the_need_is_not_taken_and_one_that_meets_it_is_not_out() 
         let raced = run(&mut simulated, seed);
         let meets = |store: usize| simulated.meets(store, 0.05) == Meets::Met;
         taken += u32::from(raced.left().iter().any(|store| typical[*store] > 2.0 && meets(*store)));
-        put_out += u32::from((0..6).any(|at| raced.standings[at] == Standing::Missed && typical[at] < 2.0));
+        put_out += u32::from((0..6).any(|at| raced.standings[at] == RaceStanding::Missed && typical[at] < 2.0));
     }
     assert!(taken <= 50 && put_out <= 50, "{taken} took one that misses it, {put_out} put one out that meets it");
 }
@@ -125,7 +125,7 @@ fn equal_stores_stay_in_together_in_95_of_100_studies() {
     let apart = (0..STUDIES).filter(|seed| {
         let mut simulated = Simulated::new(vec![1.0; 2 + (*seed % 11) as usize], None, *seed);
         let raced = run(&mut simulated, *seed);
-        raced.standings.contains(&Standing::Worse)
+        raced.standings.contains(&RaceStanding::Worse)
     });
     let apart = apart.count();
     assert!(apart <= 50, "{apart} of {STUDIES}");

@@ -5,7 +5,7 @@ use crate::student;
 
 /// The side of a bound that the trials of one group lie on.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Side {
+pub struct BoundSide {
     /// The logarithm of the group's typical figure over the bound: below 0 where it is smaller.
     pub log_ratio: f64,
     /// The p-value, one-sided: how often chance would show a group whose typical figure is the bound so far on that side of it.
@@ -26,7 +26,7 @@ pub struct Side {
 /// assert!(side.log_ratio < 0.0 && side.p < 0.01);
 /// assert!(stats::side(&[9.0, 11.5, 9.4], 10.0, 0.0).unwrap().p > 0.2);
 /// ```
-pub fn side(figures: &[f64], bound: f64, step: f64) -> Option<Side> {
+pub fn side(figures: &[f64], bound: f64, step: f64) -> Option<BoundSide> {
     if figures.len() < FEWEST_TRIALS || bound <= 0.0 {
         return None;
     }
@@ -35,7 +35,7 @@ pub fn side(figures: &[f64], bound: f64, step: f64) -> Option<Side> {
     let beyond = log_ratio.abs() - step.max(0.0).ln_1p();
     // Equal but for rounding is equal: the error may be 0.
     let t = if beyond > 1e-12 { beyond / centre.error2.sqrt() } else { 0.0 };
-    Some(Side { log_ratio, p: student::two_sided(t, centre.freedom) / 2.0 })
+    Some(BoundSide { log_ratio, p: student::two_sided(t, centre.freedom) / 2.0 })
 }
 
 #[cfg(test)]

@@ -45,7 +45,7 @@ mod student;
 
 pub use autocorrelation::{autocorrelation, effective_sample_size};
 pub use bootstrap::Bootstrap;
-pub use bound::{Side, side};
+pub use bound::{BoundSide, side};
 pub use change::{ChangePlan, ChangePoint, change_points};
 pub use detect::{Detectable, Detection, MOST_REPEATS, least_repeats};
 pub use interval::{Estimate, median_interval};

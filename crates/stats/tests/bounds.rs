@@ -23,7 +23,7 @@ const NOISES: [(&str, Source); 5] = [
     ("uniform", |noise| 1.0 + 0.2 * noise.uniform()),
 ];
 
-/// How many of the stores whose typical figure is so many times the bound are said to lie below it, and above it.
+/// How many of the stores whose typical figure is `times` the bound are said to lie below it, and above it.
 fn said(noise: &mut Noise, source: Source, times: f64, trials: usize) -> (usize, usize) {
     let many: Vec<f64> = (0..20_001).map(|_| source(noise)).collect();
     let bound = median(&many).unwrap() / times;

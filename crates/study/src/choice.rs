@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 /// The decision of `kvtrial choose`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Choice {
+pub struct StoreChoice {
     /// Wall time it was given.
     pub budget_s: f64,
     /// Wall time it took.

@@ -1,7 +1,7 @@
 //! The top of `study.json`.
 
 use crate::{
-    Cell, Choice, Crash, HostFacts, Left, PresetRecord, RateSearch, Sampled, Selftest, TrialOrder, Tune, Varied,
+    Cell, Crash, HostFacts, Left, PresetRecord, RateSearch, Sampled, Selftest, StoreChoice, TrialOrder, Tune, Varied,
 };
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -71,7 +71,7 @@ pub struct Study {
     pub tune: Option<Tune>,
     /// The decision of `kvtrial choose`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub choice: Option<Choice>,
+    pub choice: Option<StoreChoice>,
     /// The result of `kvtrial crash`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub crash: Option<Crash>,

@@ -1,6 +1,6 @@
 //! Whether the trials of a cell show that it meets a need.
 
-use super::{Need, NeedKind, Space};
+use super::{DiskBound, Need, NeedKind};
 use crate::metric::quantity;
 use crate::{Better, Metric, baseline};
 use study::{
@@ -143,7 +143,7 @@ fn client_bytes(cell: &Cell) -> Vec<f64> {
     cell.counted().map(|trial| trial.client_rss_bytes as f64).filter(|bytes| *bytes > 0.0).collect()
 }
 
-fn disk(cell: &Cell, space: Space, alpha: f64) -> NeedShown {
+fn disk(cell: &Cell, space: DiskBound, alpha: f64) -> NeedShown {
     let bytes: Option<Vec<f64>> =
         cell.counted().map(|trial: &TrialRecord| trial.disk_bytes.map(|bytes| bytes as f64)).collect();
     let Some(bytes) = bytes.filter(|bytes| !bytes.is_empty()) else {
@@ -151,9 +151,9 @@ fn disk(cell: &Cell, space: Space, alpha: f64) -> NeedShown {
     };
     let logical = cell.logical_bytes as f64;
     match space {
-        Space::Bytes(bound) => of_figures(&bytes, bound, Metric::Disk, alpha),
-        Space::Times(_) if logical == 0.0 => not_shown("the job does not say how many bytes it leaves"),
-        Space::Times(bound) => {
+        DiskBound::Bytes(bound) => of_figures(&bytes, bound, Metric::Disk, alpha),
+        DiskBound::Times(_) if logical == 0.0 => not_shown("the job does not say how many bytes it leaves"),
+        DiskBound::Times(bound) => {
             let ruling = of_figures(&bytes, bound * logical, Metric::Disk, alpha);
             let times = |it: Quantity| Quantity {
                 value: it.value / logical,

@@ -16,7 +16,7 @@ use search::{ChooseError, ChooseOptions, Lab};
 use std::sync::atomic::AtomicBool;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 use store::StoreInfo;
-use study::{BudgetLayer, Choice, Class, Spec, Study};
+use study::{BudgetLayer, Class, Spec, StoreChoice, Study};
 
 /// How long a trial at a rate lasts, unless the command says otherwise: so that each store can have this many of them in this share of the
 /// budget.
@@ -172,7 +172,7 @@ fn found() -> Vec<Spec> {
 }
 
 /// The same choice, with how each first one was set up.
-fn with_set_up(mut choice: Choice, study: &Study) -> Choice {
+fn with_set_up(mut choice: StoreChoice, study: &Study) -> StoreChoice {
     for decision in &mut choice.decisions {
         let cell = decision.take.first().and_then(|store| study.cells.iter().find(|cell| cell.store == *store));
         decision.set_up = cell.map(set_up::lines).unwrap_or_default();

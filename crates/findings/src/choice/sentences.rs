@@ -3,10 +3,10 @@
 use crate::needs;
 use crate::ranking::verdict::ahead;
 use analysis::Metric;
-use study::{Cell, Choice, Class, Decision, Meets, Quantity, RaceEnd, RejectionKind, Study};
+use study::{Cell, Class, Decision, Meets, Quantity, RaceEnd, RejectionKind, StoreChoice, Study};
 use words::{class_heading, units};
 
-/// From so many others on, those that are as good are a list behind the first.
+/// From this many others on, those that are as good are a list behind the first.
 const MANY: usize = 3;
 
 /// Returns ` It meets both needs.`, or nothing.
@@ -126,7 +126,7 @@ pub(super) fn never_shown(study: &Study) -> String {
 }
 
 /// Says what it took.
-pub(super) fn effort(choice: &Choice) -> String {
+pub(super) fn effort(choice: &StoreChoice) -> String {
     let trials = units::whole(u64::from(choice.trials));
     let [used, budget] = [choice.used_s, choice.budget_s].map(units::duration);
     format!("{trials} trials in {used} of {budget}.")

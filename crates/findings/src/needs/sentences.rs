@@ -3,7 +3,7 @@
 use crate::block::Tone;
 use crate::identity::label;
 use crate::ranking::verdict::joined;
-use analysis::{Need, NeedKind, Space, Unit, meets_all};
+use analysis::{DiskBound, Need, NeedKind, Unit, meets_all};
 use study::{Cell, Meets, NeedShown};
 use words::units;
 
@@ -12,7 +12,7 @@ pub(super) fn figure(need: &Need, shown: &NeedShown) -> Option<String> {
     let value = shown.seen?.value;
     Some(match (need.kind, need.unit()) {
         (NeedKind::Rate(_), _) => format!("{}/s", units::count(value)),
-        (NeedKind::Disk(Space::Times(_)), _) => format!("{}x", units::count(value)),
+        (NeedKind::Disk(DiskBound::Times(_)), _) => format!("{}x", units::count(value)),
         (_, Some(Unit::Nanoseconds)) => units::duration(value * 1e-9),
         (_, Some(Unit::Seconds)) => units::duration(value),
         (_, Some(Unit::Bytes)) => units::bytes(value.round() as u64),
