@@ -24,7 +24,7 @@ mod finding;
 pub mod growth;
 mod identity;
 pub mod latency;
-mod needs;
+pub mod needs;
 pub mod pipeline;
 pub mod ranking;
 pub mod rate;

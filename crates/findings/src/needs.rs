@@ -7,7 +7,7 @@ use crate::block::{Block, Tone};
 use crate::finding::{Arrangement, Finding};
 use crate::view::{Grouped, View};
 use analysis::Need;
-use study::Cell;
+use study::{Cell, Meets};
 
 pub(crate) use sentences::{has_figures, verdict, whys};
 
@@ -25,6 +25,14 @@ pub(crate) fn find(view: &View<'_>) -> Option<Finding> {
         charts: Arrangement::Below,
         parts: view.by_part(|it| blocks(it, &needs, view.study.choice.is_some())),
     })
+}
+
+/// Says which needs a cell is not shown to meet, and what was seen; `None` where it meets all.
+pub fn unmet(cell: &Cell) -> Option<String> {
+    let of = |ruling| Some(whys(cell, ruling)).filter(|whys| !whys.is_empty());
+    let not_shown = of(Meets::NotShown).map(|whys| format!("not shown: {whys}"));
+    let each: Vec<String> = of(Meets::Missed).into_iter().chain(not_shown).collect();
+    (!each.is_empty()).then(|| each.join("; "))
 }
 
 fn blocks(it: &Grouped<'_>, needs: &[Need], is_decided: bool) -> Vec<Block> {

@@ -26,6 +26,8 @@ fn a_slow_store_misses_the_need_that_a_fast_one_meets_and_the_exit_status_says_s
     assert!(said.contains("Not: lmdb,burn=20ms (p99<15ms: 2") && said.contains("MEETS"), "{}", ran.said());
     let page = desk.kvtrial("report out --format text");
     assert_eq!(page.stdout, ran.stdout.split("Study: ").next().unwrap());
+    let junit = desk.kvtrial("report out --format junit");
+    assert!(junit.stdout.contains("failures=\"1\"") && junit.stdout.contains("p99&lt;15ms: 2"), "{}", junit.stdout);
 }
 
 #[test]
