@@ -22,17 +22,19 @@ fn choose(desk: &Desk, words: &str) -> Ran {
 #[test]
 fn the_fast_store_is_taken_the_slow_one_is_good_enough_and_the_one_that_misses_the_need_is_not() {
     let desk = Desk::new();
-    let ran =
-        choose(&desk, "-s lmdb,burn=20ms -s lmdb,burn=3ms -s lmdb --need p99<15ms --need durability=os --budget 1m");
+    let ran = choose(
+        &desk,
+        "-s lmdb,burn=120ms -s lmdb,burn=3ms -s lmdb --set operations=30 --need p99<40ms --need durability=os --budget 2m",
+    );
     assert_eq!(ran.status, 0, "{}", ran.said());
     let decision = decision(&ran);
     assert_eq!(names(&decision["take"]), ["lmdb"], "{}", ran.said());
     assert_eq!(names(&decision["also"]), ["lmdb,burn=3ms"]);
-    assert_eq!(names(&decision["out"]), ["lmdb,burn=20ms"]);
+    assert_eq!(names(&decision["out"]), ["lmdb,burn=120ms"]);
     let said = ran.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(said.contains("Take lmdb. It meets both needs and is "), "{}", ran.said());
     assert!(said.contains("Set lmdb up as it was measured: "), "{}", ran.said());
-    assert!(said.contains("Not: lmdb,burn=20ms (p99<15ms: 2"), "{}", ran.said());
+    assert!(said.contains("Not: lmdb,burn=120ms (p99<40ms: 1"), "{}", ran.said());
     let again = desk.kvtrial("report out --format text");
     assert_eq!(again.stdout, ran.stdout.split("Study: ").next().unwrap());
 }
