@@ -1,5 +1,6 @@
 //! Conditions under which a comparison fails: `p99 > +5%`, `ops_per_s < -3%`, `p99 > 2ms`.
 
+use crate::amount::{amount, share};
 use crate::comparison::Contrast;
 use crate::separation::ALPHA;
 use crate::{Metric, Pair, Unit};
@@ -309,7 +310,10 @@ impl FromStr for Gate {
                 Threshold::Figure(share(percent.trim()).map_err(fail)?)
             }
             Some(percent) => Threshold::Ratio(ratio(percent.trim(), fails).map_err(fail)?),
-            None => Threshold::Figure(figure(written, metric.unit()).map_err(fail)?),
+            None => {
+                let or_change = |problem| fail(format!("{problem}; for a change write +5% or -5%"));
+                Threshold::Figure(amount(written, metric.unit()).map_err(or_change)?)
+            }
         };
         Ok(Gate { text: text.trim().to_owned(), metric, fails, threshold })
     }
@@ -329,46 +333,5 @@ fn ratio(percent: &str, fails: Fails) -> Result<f64, String> {
         }
         Fails::Above if ratio <= 0.0 => Err("every figure is above that; use a share above -100%, such as +5%".into()),
         _ => Ok(ratio),
-    }
-}
-
-fn share(percent: &str) -> Result<f64, String> {
-    match percent.parse::<f64>() {
-        Ok(number) if (0.0..100.0).contains(&number) => Ok(number / 100.0),
-        _ => Err(format!("'{percent}%' is not a share; write one from 0% to below 100%, such as 0.1%")),
-    }
-}
-
-fn figure(text: &str, unit: Unit) -> Result<f64, String> {
-    let digits = text.trim_end_matches(|c: char| c.is_alphabetic() || c == '/').trim_end();
-    let (factors, example): (&[(&str, f64)], &str) = match unit {
-        Unit::Seconds => (&[("ns", 1e-9), ("us", 1e-6), ("µs", 1e-6), ("ms", 1e-3), ("s", 1.0), ("min", 60.0)], "1.5s"),
-        Unit::Nanoseconds => (&[("ns", 1.0), ("us", 1e3), ("µs", 1e3), ("ms", 1e6), ("s", 1e9)], "2ms or +5%"),
-        Unit::Share => (&[("%", 0.01)], "0.1%"),
-        Unit::PerSecond => (&[("", 1.0), ("/s", 1.0), ("k", 1e3), ("k/s", 1e3), ("M", 1e6), ("M/s", 1e6)], "50k"),
-        Unit::Bytes => (
-            &[
-                ("B", 1.0),
-                ("kB", 1e3),
-                ("MB", 1e6),
-                ("GB", 1e9),
-                ("KiB", 1024.0),
-                ("MiB", 1048576.0),
-                ("GiB", 1073741824.0),
-            ],
-            "64MiB",
-        ),
-    };
-    let suffix = text[digits.len()..].trim();
-    let known = || factors.iter().map(|(unit, _)| *unit).filter(|unit| !unit.is_empty()).collect::<Vec<_>>().join(", ");
-    let number: f64 =
-        digits.parse().map_err(|_| format!("'{text}' is not a bound; write a number and a unit, such as {example}"))?;
-    let Some((_, factor)) = factors.iter().find(|(unit, _)| *unit == suffix) else {
-        return Err(format!("'{text}' needs one of the units {}, such as {example}", known()));
-    };
-    if number.is_finite() && number > 0.0 {
-        Ok(number * factor)
-    } else {
-        Err(format!("'{text}': use a bound above 0, such as {example}; for a change write +5% or -5%"))
     }
 }

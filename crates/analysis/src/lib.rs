@@ -19,9 +19,11 @@
 //! | which cells of two studies belong together, and in what else do they differ? | [`same_cells`], [`within`], [`differences`] |
 //! | how many times better is one cell than another, and is that chance? | [`compare`] |
 //! | which promise was kept before and is broken now? | [`match_crashes`], [`compare_crashes`] |
+//! | is a cell shown to meet what the user needs? | [`Need`], [`fill_needs`] |
 //! | is a condition of `--fail-if` broken? | [`Gate`] |
 //! | what is a figure called, in which unit, and which way is better? | [`Metric`] |
 
+mod amount;
 mod budget;
 mod comparison;
 mod conditions;
@@ -32,6 +34,7 @@ mod gate;
 mod growth;
 mod latencies;
 mod metric;
+mod need;
 mod pairing;
 mod phases;
 mod ranking;
@@ -54,6 +57,7 @@ pub use faults::{LOOK_S, TOGETHER_S, fault_figures};
 pub use gate::{Fails, GATE_LEVEL, Gate, GateError, Judgement, Noisy, Ruling, Threshold, judge, judge_cells};
 pub use growth::growth_facts;
 pub use metric::{Better, Metric, Unit, quantity, records_per_operation};
+pub use need::{DiskBound, NEED_ALPHA, Need, NeedError, NeedKind, fill_needs, meets_all, shown, shown_at};
 pub use pairing::{CellNames, Matched, SelectError, by_parameters, cell_name, metrics_of, same_cells, select, within};
 pub use ranking::{
     Group, MOST_RANKED, Part, Precision, Rank, RankedCell, Replication, common_parameters, groups, parts, ranking,

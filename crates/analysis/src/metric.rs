@@ -230,6 +230,11 @@ impl Metric {
         samples
     }
 
+    /// Returns the rate of a cell as it was offered: in units of several operations, or in operations.
+    pub(crate) fn rate_of(cell: &Cell) -> Option<Quantity> {
+        cell.units_per_s.or(cell.ops_per_s)
+    }
+
     /// Returns whether a cell's figure is that of all operations of its trials together, and not the median of the trials.
     pub fn is_of_all_trials(self) -> bool {
         matches!(self, Metric::P50 | Metric::P95 | Metric::P99 | Metric::P999 | Metric::Failed)

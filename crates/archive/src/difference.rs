@@ -20,11 +20,12 @@ pub(crate) fn differences(there: &Study, here: &Study) -> Vec<String> {
     compare("--seed", there.seed.to_string(), here.seed.to_string());
     compare("--order", there.order.name().into(), here.order.name().into());
     compare("--warmups", there.warmups.to_string(), here.warmups.to_string());
-    let faults = |study: &Study| match study.faults.as_slice() {
+    let each = |texts: &[String]| match texts {
         [] => "absent".to_owned(),
-        faults => faults.iter().map(|fault| format!("'{fault}'")).collect::<Vec<_>>().join(" "),
+        texts => texts.iter().map(|text| format!("'{text}'")).collect::<Vec<_>>().join(" "),
     };
-    compare("--fault", faults(there), faults(here));
+    compare("--fault", each(&there.faults), each(&here.faults));
+    compare("--need", each(&there.needs), each(&here.needs));
     let timeout = |study: &Study| study.fault_timeout_s.map_or("absent".into(), |timeout_s| format!("{timeout_s}s"));
     compare("--timeout", timeout(there), timeout(here));
     let shown = |value: Option<&serde_json::Value>| value.map_or("not stated".into(), ToString::to_string);

@@ -241,6 +241,7 @@ impl StudyDir {
     pub fn close(mut self) -> Result<Study, DirectoryError> {
         self.summarise_stale();
         analysis::fill_budgets(&mut self.study);
+        analysis::fill_needs(&mut self.study);
         self.save()?;
         let journal = self.path.join(JOURNAL);
         fs::remove_file(&journal).map_err(|source| DirectoryError::Write { path: journal, source })?;

@@ -1,5 +1,6 @@
 //! The command line.
 
+mod choosing;
 mod comparing;
 mod proving;
 mod reading;
@@ -8,6 +9,7 @@ mod values;
 
 use crate::commands::selftest::SelftestArguments;
 use crate::{failure, shell_words};
+pub use choosing::ChooseArguments;
 use clap::{Args, ColorChoice, Parser, Subcommand};
 pub use comparing::{CompareArguments, ComparisonFormat, NoisyGate, ReportArguments, StudyFormat};
 pub use proving::{CheckArguments, CrashArguments, MeansArgument, MomentArgument, NodesArgument};
@@ -38,6 +40,8 @@ pub struct Arguments {
 pub enum Command {
     /// Run a job on stores, check every answer, and rank them
     Run(Box<RunArguments>),
+    /// Choose a store by what you need: race all that are here, and say which to take and how to set it up
+    Choose(Box<ChooseArguments>),
     /// Search for the best setting of a store and job within a time budget
     Tune(Box<TuneArguments>),
     /// Compare two studies, two cells, or all cells of one study; fail a build on a regression

@@ -1,6 +1,7 @@
 //! One module per command, and which of them is carried out.
 
 mod check;
+mod choose;
 mod clear;
 mod compare;
 mod completions;
@@ -13,6 +14,7 @@ mod fork_server;
 mod jobs;
 mod leftovers;
 mod man;
+mod needs;
 mod new;
 mod notebook;
 mod offer;
@@ -23,6 +25,7 @@ mod report;
 mod report_files;
 mod run;
 pub mod selftest;
+mod set_up;
 mod shown;
 mod stores;
 mod tables;
@@ -67,6 +70,7 @@ fn prepare(leave: Leave) -> Result<(), CommandFailure> {
 fn user_command(command: Command) -> Result<u8, CommandFailure> {
     let result = match command {
         Command::Run(arguments) => run::run(*arguments),
+        Command::Choose(arguments) => choose::choose(&arguments),
         Command::Tune(arguments) => tune::tune_command(&arguments),
         Command::Compare(arguments) => compare::compare(&arguments),
         Command::Report(arguments) => report::report(&arguments),

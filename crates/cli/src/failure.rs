@@ -4,7 +4,7 @@ use runner::{RequestError, Room, RunError};
 
 /// All cells valid or degraded.
 pub const GOOD: u8 = 0;
-/// Some cell is void or was not run, or some check failed.
+/// Some cell is void or was not run, some check failed, or a `--need` is not shown to be met.
 pub const VOID: u8 = 1;
 /// Bad usage or input.
 pub const USAGE: u8 = 2;
@@ -18,7 +18,7 @@ pub const INTERRUPTED: u8 = 130;
 /// The meaning of each status, for help and manual.
 pub const MEANINGS: [(u8, &str); 6] = [
     (GOOD, "all cells valid or degraded"),
-    (VOID, "some cell void or not run, or some check failed"),
+    (VOID, "some cell void or not run, some check failed, or a --need not shown to be met"),
     (USAGE, "bad usage or input"),
     (REGRESSION, "a --fail-if is broken, or a promise of durability that was kept before"),
     (UNTRUSTED, "some cell degraded or self-test failed, with --strict"),

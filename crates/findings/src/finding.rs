@@ -4,17 +4,20 @@ use crate::block::Block;
 use crate::chart::{Chart, shorten};
 use crate::view::View;
 use crate::{
-    budget, caution, crash, faults, growth, latency, pipeline, ranking, rate, resources, sets, sweep, time, tune,
+    budget, caution, choice, crash, faults, growth, latency, needs, pipeline, ranking, rate, resources, sets, sweep,
+    time, tune,
 };
 use std::collections::BTreeSet;
 
 /// The subjects, in the order readers meet them. A new one is its folder and a line here.
 const SUBJECTS: &[fn(&View<'_>) -> Option<Finding>] = &[
+    choice::find,
     crash::find,
     faults::find,
     tune::find,
     rate::find,
     sweep::find,
+    needs::find,
     ranking::find,
     budget::find,
     sets::find,

@@ -64,6 +64,7 @@ pub use node::Fallen;
 pub use nodes::{NodeState, Nodes};
 pub use noise::NoiseMeter;
 pub use open::{Installation, KeptDirectory, OpenStore, Opening, default_base, open};
+pub use ports::Ports;
 pub use process::{Exit, raise_open_files};
 pub use registry::end_all;
 pub use room::free_disk_bytes;

@@ -20,13 +20,6 @@ pub struct Books<'a> {
     live: &'a Live,
 }
 
-/// The figures that were known before a latency was noted.
-#[derive(Clone, Copy)]
-pub struct Before {
-    longest_ns: u64,
-    extremes: (u64, u64),
-}
-
 impl<'a> Books<'a> {
     /// Makes empty books; whatever is added to them shows in `live`.
     pub fn new(series: Series, live: &'a Live) -> Books<'a> {
@@ -47,21 +40,11 @@ impl<'a> Books<'a> {
         self.histograms.response[kind as usize].fail();
     }
 
-    /// Notes the latency of good replies that came at `now`. Returns what taking it back needs.
+    /// Notes the latency of good replies that came at `now`.
     #[inline(always)]
-    pub fn respond(&mut self, kind: OperationKind, now: Ticks, ns: u64, replies: u32) -> Before {
-        let longest_ns = self.series.note(now, ns, &self.histograms, self.live);
-        let histogram = &mut self.histograms.response[kind as usize];
-        let extremes = histogram.extremes();
-        histogram.record_many(ns, replies);
-        Before { longest_ns, extremes }
-    }
-
-    /// Takes back the latency that was noted last: its reply has failed and has no latency.
-    #[cold]
-    pub fn take_back(&mut self, kind: OperationKind, ns: u64, before: Before) {
-        self.series.take_back(before.longest_ns);
-        self.histograms.response[kind as usize].take_back(ns, before.extremes);
+    pub fn respond(&mut self, kind: OperationKind, now: Ticks, ns: u64, replies: u32) {
+        self.series.note(now, ns, &self.histograms, self.live);
+        self.histograms.response[kind as usize].record_many(ns, replies);
     }
 
     /// Counts what is wrong with a reply.

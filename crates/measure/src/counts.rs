@@ -37,9 +37,9 @@ pub struct Counts {
 }
 
 impl Counts {
-    /// Counts one reply to an operation of this kind.
+    /// Counts one reply to an operation of this kind. Returns whether the operation failed.
     #[inline(always)]
-    pub fn add(&mut self, kind: OperationKind, reply: &Reply<'_>) {
+    pub fn add(&mut self, kind: OperationKind, reply: &Reply<'_>) -> bool {
         self.operations += 1;
         match reply {
             Reply::Value(value) | Reply::Versioned { value, .. } => {
@@ -52,9 +52,11 @@ impl Counts {
             Reply::Failed(failure) => {
                 self.failed += 1;
                 self.fail(*failure);
+                return true;
             }
             _ => {}
         }
+        false
     }
 
     /// Counts what is known of an operation or a check that failed. Inlined: a call with these counts would keep them out of registers in

@@ -72,18 +72,11 @@ impl Series {
         self.current.errors += 1;
     }
 
-    /// Notes a latency seen at `now`, before it is recorded in the histograms. Returns the longest of the interval before it.
+    /// Notes a latency seen at `now`, before it is recorded in the histograms.
     #[inline(always)]
-    pub fn note(&mut self, now: Ticks, ns: u64, histograms: &Histograms, live: &Live) -> u64 {
+    pub fn note(&mut self, now: Ticks, ns: u64, histograms: &Histograms, live: &Live) {
         self.pass(now, histograms, live);
-        let longest_ns = self.current.max_ns;
-        self.current.max_ns = longest_ns.max(ns);
-        longest_ns
-    }
-
-    /// Takes the latency back that was noted last, given the longest before.
-    pub fn take_back(&mut self, longest_ns: u64) {
-        self.current.max_ns = longest_ns;
+        self.current.max_ns = self.current.max_ns.max(ns);
     }
 
     /// Moves on to `now`: whatever is counted next belongs to the interval of this time, whether or not there is a latency.

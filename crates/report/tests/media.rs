@@ -7,7 +7,7 @@ use findings::{Block, Breadth, FigureText, Finding, Grouped, Tone, View};
 use report::{Named, Report};
 use serde_json::json;
 use std::collections::BTreeSet;
-use study::{Study, Varied};
+use study::{Alternative, Decision, Quantity, Rejection, RejectionKind, StoreChoice, Study, Varied};
 use terminal::{Colour, crash_text, rate_search, study_markdown, study_table, tune_text};
 
 /// Every kind of study: among them all subjects have something to say.
@@ -20,6 +20,8 @@ fn studies() -> Vec<Study> {
         sample::searched(),
         varied(),
         sample::troubled(),
+        needed(),
+        chosen(),
         counted(
             "sets",
             &json!({
@@ -35,6 +37,30 @@ fn studies() -> Vec<Study> {
             }),
         ),
     ]
+}
+
+/// A study whose stores are held against needs.
+fn needed() -> Study {
+    let mut study = sample::usual();
+    study.needs = ["p99<5ms", "rate>=1000", "disk<5x", "durability=commit", "memory<1KiB"].map(str::to_owned).into();
+    analysis::fill_needs(&mut study);
+    study
+}
+
+/// The same, decided.
+fn chosen() -> Study {
+    let mut study = needed();
+    let names: Vec<String> = study.cells.iter().filter(|cell| !cell.baseline).map(|cell| cell.store.clone()).collect();
+    let decision = Decision {
+        take: names[..1].to_vec(),
+        set_up: vec!["PRAGMA synchronous = off;".into()],
+        also: vec![Alternative { store: names[1].clone(), times: Some(Quantity::single(1.5)) }],
+        out: vec![Rejection { store: "redb".into(), kind: RejectionKind::Void, because: "wrong_value".into() }],
+        not_shown: names[2..].to_vec(),
+        ..Decision::default()
+    };
+    study.choice = Some(StoreChoice { budget_s: 60.0, used_s: 48.0, trials: 17, decisions: vec![decision] });
+    study
 }
 
 /// A sweep, with the values that were asked for.
@@ -116,10 +142,12 @@ fn every_finding_says_the_same_in_every_medium() {
     let expected = [
         "budget",
         "caution",
+        "choice",
         "crashes",
         "faults",
         "growth",
         "latency",
+        "needs",
         "pipeline",
         "ranking",
         "rate",

@@ -75,6 +75,11 @@ impl<'a> Lab<'a> {
         finished.record.more.insert("stage".into(), stage.into());
         self.cells[at].trials.push(finished.record.clone());
         let about = finished.about.as_ref();
+        if let Some(about) = about {
+            let cell = &mut self.cells[at].cell;
+            cell.logical_bytes = about.logical_bytes;
+            (cell.durability, cell.durability_source) = (Some(about.durability), Some(about.source));
+        }
         self.observer.trial_finished(at, finished.record.clone(), about).map_err(RunError::Record)?;
         Ok(Some(finished.record))
     }

@@ -13,6 +13,7 @@
 //! | how many times slower is A than B, and how sure is that? | [`median_ratio`] |
 //! | which of several groups differ, and could that be chance? | [`separations`] |
 //! | could the difference of two groups be chance, whatever the noise? | [`permutation_test`], then [`holm`] over all comparisons made |
+//! | does a group lie on one side of a bound, or could that be chance? | [`side()`] |
 //! | how small a difference would have been found? how many repeats find 5 %? | [`Detection::smallest`], [`Detection::repeats_needed`] |
 //! | how often does it happen, and how sure is that? | [`proportion`] |
 //! | does it happen more often here than there, or could that be chance? | [`fisher_exact`] |
@@ -25,6 +26,7 @@
 
 mod autocorrelation;
 mod bootstrap;
+mod bound;
 mod change;
 mod detect;
 mod distribution;
@@ -43,6 +45,7 @@ mod student;
 
 pub use autocorrelation::{autocorrelation, effective_sample_size};
 pub use bootstrap::Bootstrap;
+pub use bound::{BoundSide, side};
 pub use change::{ChangePlan, ChangePoint, change_points};
 pub use detect::{Detectable, Detection, MOST_REPEATS, least_repeats};
 pub use interval::{Estimate, median_interval};

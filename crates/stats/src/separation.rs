@@ -89,7 +89,8 @@ pub(crate) struct Centre {
 }
 
 impl Centre {
-    fn of(figures: &[f64]) -> Option<Centre> {
+    /// Makes the centre of figures, all above 0, at least [`FEWEST_TRIALS`]; `None` of others.
+    pub fn of(figures: &[f64]) -> Option<Centre> {
         if figures.len() < FEWEST_TRIALS || figures.iter().any(|figure| *figure <= 0.0) {
             return None;
         }

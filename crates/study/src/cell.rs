@@ -2,7 +2,7 @@
 
 use crate::{
     Answer, Budget, BudgetLayer, Class, CurvePoint, Durability, DurabilitySource, FaultFigures, GrowthFacts, Latencies,
-    Measure, Quantity, ShownPromise, Stall, Transport, TrialRecord, Verdict, archived,
+    Measure, NeedShown, Quantity, ShownPromise, Stall, Transport, TrialRecord, Verdict, archived,
 };
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -132,6 +132,9 @@ pub struct Cell {
     /// Acknowledged writes lost, where nodes failed on purpose and every counted trial knows.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub lost_writes: Option<Quantity>,
+    /// What its trials show of each need of the study.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub meets: Vec<NeedShown>,
     /// Every trial, warm-ups included, in the order they ran.
     pub trials: Vec<TrialRecord>,
     /// Anything a later version adds.

@@ -83,22 +83,6 @@ impl Histogram {
         self.max = self.max.max(ns);
     }
 
-    /// Returns the shortest and the longest latency so far.
-    #[inline(always)]
-    pub fn extremes(&self) -> (u64, u64) {
-        (self.min, self.max)
-    }
-
-    /// Takes the latency back that was counted last, given the extremes before: the operation failed.
-    #[cold]
-    pub fn take_back(&mut self, ns: u64, extremes: (u64, u64)) {
-        self.counts[bucket(ns)] -= 1;
-        self.n -= 1;
-        self.sum -= ns;
-        (self.min, self.max) = extremes;
-        self.failed += 1;
-    }
-
     /// Counts an operation that failed: it has no latency, and was answered later than any that was.
     #[cold]
     pub fn fail(&mut self) {
@@ -227,22 +211,6 @@ impl Histogram {
 #[cfg(test)]
 mod tests {
     use super::{BUCKETS, Histogram, MAX_BITS, bucket, middle};
-
-    #[test]
-    fn a_latency_that_is_taken_back_was_never_there_and_its_operation_failed() {
-        let (mut all, mut good) = (Histogram::default(), Histogram::default());
-        for (ns, answered) in [(500, false), (100, true), (1_000_000, false), (7, false), (300, true)] {
-            let before = all.extremes();
-            all.record(ns);
-            if answered {
-                good.record(ns);
-            } else {
-                all.take_back(ns, before);
-                good.fail();
-            }
-            assert_eq!(all, good);
-        }
-    }
 
     #[test]
     fn a_latency_curve_ends_where_no_latency_is_left_beyond() {

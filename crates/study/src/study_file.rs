@@ -1,6 +1,8 @@
 //! The top of `study.json`.
 
-use crate::{Cell, Crash, HostFacts, Left, PresetRecord, RateSearch, Sampled, Selftest, TrialOrder, Tune, Varied};
+use crate::{
+    Cell, Crash, HostFacts, Left, PresetRecord, RateSearch, Sampled, Selftest, StoreChoice, TrialOrder, Tune, Varied,
+};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -53,6 +55,9 @@ pub struct Study {
     /// The longest time for an operation while nodes fail, seconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fault_timeout_s: Option<f64>,
+    /// The needs of the user, as `--need` says them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub needs: Vec<String>,
     /// All cells, in the order they were named.
     pub cells: Vec<Cell>,
     /// The highest rates under a bound, of `--find-rate`.
@@ -64,6 +69,9 @@ pub struct Study {
     /// The result of `kvtrial tune`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tune: Option<Tune>,
+    /// The decision of `kvtrial choose`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub choice: Option<StoreChoice>,
     /// The result of `kvtrial crash`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub crash: Option<Crash>,

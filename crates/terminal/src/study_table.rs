@@ -8,13 +8,13 @@ use crate::layout::{Colour, Column, Row, Side, Style, Table, entry, paragraph};
 use crate::originals;
 use crate::phases;
 use crate::reasons;
-use analysis::{Group, Metric, Rank, RankedCell, baseline, cost, spread};
+use analysis::{Group, Metric, Rank, RankedCell, baseline, cost, meets_all, spread};
 use findings::ranking::{order, verdict};
 use findings::{Grouped, View};
-use study::{BudgetLayer, Cell, Class, Promise, Quantity, Status, Study};
+use study::{BudgetLayer, Cell, Class, Meets, Promise, Quantity, Status, Study};
 use words::{Batches, shown_rate, units};
 
-const COLUMNS: [Column<'static>; 12] = [
+const COLUMNS: [Column<'static>; 13] = [
     Column { title: "", side: Side::Left, gap: 1 },
     Column { title: "STORE", side: Side::Left, gap: 1 },
     Column { title: "TIME", side: Side::Right, gap: 2 },
@@ -27,6 +27,7 @@ const COLUMNS: [Column<'static>; 12] = [
     Column { title: "vs null", side: Side::Right, gap: 2 },
     Column { title: "vs ram", side: Side::Right, gap: 2 },
     Column { title: "VERDICT", side: Side::Left, gap: 2 },
+    Column { title: "MEETS", side: Side::Left, gap: 2 },
 ];
 const STORE: usize = 1;
 const TIME: usize = 2;
@@ -40,6 +41,7 @@ const P99: usize = 7;
 const FAILED: usize = 8;
 const VS_NULL: usize = 9;
 const VS_RAM: usize = 10;
+const MEETS: usize = 12;
 
 /// Writes the whole study in at most 80 columns: a table for every combination of parameters that vary, baselines first, classes and
 /// durability levels apart, fastest first, void cells last and unranked with their reasons beneath; then whether the stores agree, what was
@@ -64,7 +66,8 @@ pub fn study_table(study: &Study, colour: Colour) -> String {
     let no_units = study.cells.iter().all(|cell| cell.units_per_s.is_none());
     let no_rate = study.cells.iter().all(|cell| cell.offered_per_s.is_none());
     let none_failed = !findings::latency::any(&study.cells);
-    let absent = [(no_rate, OFFERED), (no_units, UNITS), (none_failed, FAILED)];
+    let no_needs = study.cells.iter().all(|cell| cell.meets.is_empty());
+    let absent = [(no_rate, OFFERED), (no_units, UNITS), (none_failed, FAILED), (no_needs, MEETS)];
     let absent = absent.into_iter().filter_map(|(is_absent, at)| is_absent.then_some(at));
     let silent: Vec<usize> = absent.chain(silent_columns(&grouped, &drawn)).collect();
     let columns: Vec<Column<'_>> = without(&columns, &silent);
@@ -217,7 +220,23 @@ fn row(
         (or_dash(cost(cell, null).map(units::ratio)), style),
         (or_dash(cost(cell, ram).map(units::ratio)), style),
         (cell.verdict.status.to_string(), verdict),
+        meets(cell),
     ]
+}
+
+/// How many of its needs a cell was shown to meet: `2 of 3`.
+fn meets(cell: &Cell) -> (String, Style) {
+    let met = cell.meets.iter().filter(|one| one.meets == Meets::Met).count();
+    let style = match meets_all(&cell.meets) {
+        Meets::Met => Style::Good,
+        Meets::Missed => Style::Bad,
+        Meets::NotShown => Style::Warning,
+    };
+    if cell.meets.is_empty() {
+        (String::new(), Style::Plain)
+    } else {
+        (format!("{met} of {}", cell.meets.len()), style)
+    }
 }
 
 /// `±4.2%`; where the interval is wider than the figure, its ends.
@@ -295,6 +314,9 @@ fn legend<'a>(study: &Study, groups: impl Iterator<Item = &'a Group<'a>>) -> Vec
     let time = if ranked_by(Metric::OpsPerS) { "time per operation" } else { "time" };
     legend.push(("vs null", format!("{time} as a multiple of that of null")));
     legend.push(("vs ram", format!("{time} as a multiple of that of ram, a map in memory")));
+    if !study.needs.is_empty() {
+        legend.push(("MEETS", "of the needs asked for, how many the trials show to be met".into()));
+    }
     if study.cells.iter().any(findings::faults::was_done) {
         legend.push(("^", "under a curve: here a node was made to fail, or started again".into()));
     }

@@ -14,6 +14,8 @@ pub mod client;
 pub mod cluster;
 pub mod lying;
 #[cfg(feature = "rig")]
+mod port;
+#[cfg(feature = "rig")]
 pub mod replies;
 #[cfg(feature = "rig")]
 pub mod rig;
@@ -25,6 +27,8 @@ pub mod waiting;
 
 #[cfg(feature = "rig")]
 pub use client::Client;
+#[cfg(feature = "rig")]
+pub use port::free_port;
 #[cfg(feature = "rig")]
 pub use replies::Inbox;
 #[cfg(feature = "rig")]

@@ -204,7 +204,7 @@ fn tables_of_other_keys_and_servers_of_other_protocols_are_refused_by_name() {
 #[test]
 fn over_tls_a_server_is_believed_only_if_its_authority_is_named() {
     let certificates = Certificates::made();
-    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let port = testkit::free_port();
     let dynalite = std::env::var("KVTRIAL_DYNALITE").unwrap_or_else(|_| "dynalite".into());
     let mut server = std::process::Command::new(dynalite)
         .args(["--host", "127.0.0.1", "--createTableMs", "0", "--ssl", "--port", &port.to_string()])

@@ -93,7 +93,7 @@ fn open(text: &str) -> Result<host::OpenStore, String> {
 #[ignore = "s3s-fs comes in no package"]
 fn a_server_that_looks_at_signatures_takes_ours_and_none_of_a_wrong_secret() {
     let directory = tempfile::tempdir().unwrap();
-    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let port = testkit::free_port();
     let program = std::env::var("KVTRIAL_S3S_FS").unwrap_or_else(|_| "s3s-fs".into());
     let mut server = std::process::Command::new(program)
         .args(["--host", "127.0.0.1", "--port", &port.to_string(), "--access-key", "name", "--secret-key", "tu/li+p"])

@@ -39,7 +39,7 @@ impl Server {
         words: impl Fn(u16, &dyn Fn(&str) -> String) -> Vec<String>,
     ) -> Server {
         let directory = tempfile::tempdir().unwrap();
-        let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+        let port = testkit::free_port();
         let words = words(port, &|name| certificates.path(name).display().to_string());
         let mut command = Command::new(program);
         command.args(words).current_dir(&directory).stdout(Stdio::null()).stderr(Stdio::null());
@@ -219,7 +219,7 @@ fn a_redis_cluster_is_spoken_to_over_tls_though_only_one_of_its_nodes_was_named(
     let certificates = Rc::new(Certificates::made());
     let nodes: Vec<Server> = (0..3)
         .map(|_| {
-            let bus = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+            let bus = testkit::free_port();
             let cluster = format!("--cluster-enabled yes --cluster-port {bus} --cluster-announce-ip 127.0.0.1");
             redis_with(&certificates, &format!(" --tls-cluster yes {cluster}"))
         })

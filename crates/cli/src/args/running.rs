@@ -1,7 +1,8 @@
 //! Options of `run`.
 
-use super::values::{bound, duration, key_value, rate, scale, whole};
+use super::values::{bound, duration, key_value, need, rate, scale, whole};
 use crate::shell_words;
+use analysis::Need;
 use clap::{Args, ValueEnum};
 use jobkit::Scale;
 use search::Bound;
@@ -55,6 +56,10 @@ pub struct RunArguments {
     /// Open loop: send this many operations per second, however slow the replies [default: closed loop]
     #[arg(long, value_name = "OPS_PER_S", value_parser = rate)]
     pub rate: Option<f64>,
+    /// What you need of a store: rate>=2000 (offered at random moments), p99<5ms, memory<1GiB, disk<5x, durability=os, failed<0.1%, with
+    /// --fault loss=0. Every store is held against it; exits with 1 unless all are shown to meet all. Repeat it for more
+    #[arg(long = "need", value_name = "NEED", value_parser = need, conflicts_with = "find_rate", help_heading = WHAT)]
+    pub needs: Vec<Need>,
     /// Counted trials of each store; 3 or more can show an order [default: 5; as few as 2 if 5 would take over about
     /// 30 s; 3 with --vary or --fault; 2 with --quick]
     #[arg(long, value_name = "N", value_parser = whole(1, 10_000))]

@@ -1,5 +1,6 @@
 //! The values of options, read or refused with an example.
 
+use analysis::{Need, NeedError};
 use jobkit::Scale;
 use search::{Bound, Objective};
 use std::time::Duration;
@@ -13,6 +14,10 @@ pub(super) fn key_value(text: &str) -> Result<(String, String), String> {
 
 pub(super) fn bound(text: &str) -> Result<Bound, String> {
     text.parse()
+}
+
+pub(super) fn need(text: &str) -> Result<Need, String> {
+    text.parse().map_err(|error: NeedError| error.problem)
 }
 
 pub(super) fn objective(text: &str) -> Result<Objective, String> {

@@ -1,5 +1,6 @@
 //! From the options of `run` to a request, and so to a plan.
 
+use super::needs::Needed;
 use super::offer::offer_varied;
 use super::target;
 use crate::args::{OrderArgument, RunArguments};
@@ -30,23 +31,24 @@ const STEP_SECONDS: f64 = 5.0;
 /// Returns the plan with everything the study needs, checked; nothing is started or written.
 pub fn plan(arguments: &RunArguments) -> Result<Plan, CommandFailure> {
     let job = target::job(&arguments.job)?;
-    let stores = planned_stores(arguments)?;
+    let needed = Needed::of(&arguments.needs)?;
+    needed.check(job, arguments)?;
+    let stores = planned_stores(arguments, needed)?;
     let mut set = match &arguments.plan {
         Some(path) => plan_file(job, path)?,
         None => Vec::new(),
     };
     set.extend(arguments.set.iter().cloned());
-    if let Some(bound) = arguments.find_rate
+    let length_s = match arguments.find_rate {
+        Some(bound) => Some(bound.needs_s().max(STEP_SECONDS)),
+        None if arguments.faults.iter().any(AskedFault::needs_length) => Some(f64::from(runner::USUAL_SECONDS)),
+        None => needed.ops_per_s.map(|_| STEP_SECONDS),
+    };
+    if let Some(length_s) = length_s
         && job.params.iter().any(|param| param.name == "seconds")
         && !set.iter().any(|(key, _)| key == "seconds" || key == "operations")
     {
-        set.push(("seconds".into(), bound.needs_s().max(STEP_SECONDS).to_string()));
-    }
-    if arguments.faults.iter().any(AskedFault::needs_length)
-        && job.params.iter().any(|param| param.name == "seconds")
-        && !set.iter().any(|(key, _)| key == "seconds" || key == "operations")
-    {
-        set.push(("seconds".into(), runner::USUAL_SECONDS.to_string()));
+        set.push(("seconds".into(), length_s.to_string()));
     }
     let params = target::params(job, &set)?;
     if let (Some(bound), Some(step)) = (arguments.find_rate, runner::seconds(&params))
@@ -64,7 +66,7 @@ pub fn plan(arguments: &RunArguments) -> Result<Plan, CommandFailure> {
         data: arguments.data.clone(),
         params,
         stores,
-        settings: settings(arguments)?,
+        settings: settings(arguments, needed)?,
         rounds: rounds(arguments),
         seed: arguments.seed,
         base: target::base(arguments.base.as_deref())?,
@@ -106,7 +108,7 @@ fn repeats(arguments: &RunArguments) -> u32 {
     })
 }
 
-fn settings(arguments: &RunArguments) -> Result<Settings, CommandFailure> {
+fn settings(arguments: &RunArguments, needed: Needed) -> Result<Settings, CommandFailure> {
     let rate_varies = arguments.vary.iter().any(|(key, _)| key == "rate");
     if rate_varies && arguments.find_rate.is_some() {
         return Err(CommandFailure::usage("--find-rate and --vary rate= contradict each other; leave one of them out"));
@@ -119,7 +121,7 @@ fn settings(arguments: &RunArguments) -> Result<Settings, CommandFailure> {
         (None, true) => {
             return Err(CommandFailure::usage("--poisson is about arrivals at a rate; add --rate OPS_PER_S"));
         }
-        (None, false) => Arrivals::Closed,
+        (None, false) => needed.ops_per_s.map_or(Arrivals::Closed, |ops_per_s| Arrivals::Poisson { ops_per_s }),
         (Some(ops_per_s), false) => Arrivals::Fixed { ops_per_s },
         (Some(ops_per_s), true) => Arrivals::Poisson { ops_per_s },
     };
@@ -137,7 +139,7 @@ fn settings(arguments: &RunArguments) -> Result<Settings, CommandFailure> {
 }
 
 /// The stores asked for, or those the job names, or every embedded one built in (the same on every machine), behind the baselines.
-fn planned_stores(arguments: &RunArguments) -> Result<Vec<PlannedStore>, CommandFailure> {
+fn planned_stores(arguments: &RunArguments, needed: Needed) -> Result<Vec<PlannedStore>, CommandFailure> {
     let mut specs = target::specs(&arguments.stores, arguments.host.as_deref(), arguments.port)?;
     let asked = if specs.is_empty() { Asked::Added } else { Asked::ByName };
     let own = jobs::find(&arguments.job).map_or(&[][..], |job| job.extras.stores);
@@ -158,9 +160,10 @@ fn planned_stores(arguments: &RunArguments) -> Result<Vec<PlannedStore>, Command
             planned.push(PlannedStore { info, spec, asked: Asked::Added, baseline: true });
         }
     }
-    for spec in specs {
+    for mut spec in specs {
         // One whose program is not here is not run, and the others are.
         let info = target::known(&spec)?;
+        needed.make_durable(info, &mut spec);
         match planned.iter_mut().find(|planned| planned.spec == spec) {
             Some(known) if known.baseline => known.asked = asked, // and there already
             Some(_) => return Err(CommandFailure::usage(format!("store '{spec}' is named twice"))),

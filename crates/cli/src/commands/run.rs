@@ -11,7 +11,7 @@ use archive::StudyDir;
 use runner::{Ending, Plan};
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
-use study::{Study, TrialOrder};
+use study::{Cell, Meets, Study, TrialOrder};
 
 /// Runs a study and returns the exit status.
 pub fn run(mut arguments: RunArguments) -> Result<u8, CommandFailure> {
@@ -21,7 +21,8 @@ pub fn run(mut arguments: RunArguments) -> Result<u8, CommandFailure> {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
     let is_resumed = arguments.resume && arguments.out.as_deref().is_none_or(|out| !is_new(out));
     let selftest = if is_resumed { None } else { selftest::for_study() };
-    let study = Study { preset, selftest, ..plan.study(command, study::rfc3339(now)) };
+    let needs = arguments.needs.iter().map(|need| need.text.clone()).collect();
+    let study = Study { preset, selftest, needs, ..plan.study(command, study::rfc3339(now)) };
     let out = arguments.out.clone().unwrap_or_else(|| default_directory(now));
     if let Some(bound) = arguments.find_rate {
         return super::find_rate::find_rate(&plan, StudyDir::create(&out, study)?, bound, &arguments);
@@ -108,9 +109,10 @@ fn announce(plan: &Plan, recorded: usize) {
     note(&format!("kvtrial: {cells} cells, {trials} trials to run in {order} order{least}{done}"));
 }
 
-/// Cells that are void or were not run decide, then `--strict`.
+/// Cells that are void, were not run or are not shown to meet a need decide, then `--strict`.
 fn status(study: &Study, strict: bool) -> u8 {
-    if study.cells.iter().any(|cell| !cell.verdict.is_ranked()) {
+    let is_good = |cell: &Cell| cell.verdict.is_ranked() && analysis::meets_all(&cell.meets) == Meets::Met;
+    if !study.cells.iter().all(is_good) {
         failure::VOID
     } else if strict && untrusted(study) {
         failure::UNTRUSTED

@@ -163,9 +163,9 @@ fn a_sweep_says_first_who_was_ahead_and_shows_its_curve_before_its_tables_and_is
 #[test]
 fn the_highest_rate_under_a_bound_is_found_with_its_curve() {
     // A store that takes 2 ms: 500 a second at most, and p99 rises before that. Long times, for machines that are busy.
-    let desk = Desk::new();
-    let ran = desk
-        .run("ycsb -s ram,burn=2ms --set records=20 --set seconds=1 --set workload=C --repeats 1 --find-rate p99<40ms");
+    let words =
+        "ycsb -s ram,burn=2ms --set records=20 --set seconds=1 --set workload=C --repeats 1 --find-rate p99<40ms";
+    let (desk, ran) = sure(words);
     assert_eq!(ran.status, 0, "{}", ran.said());
     let study = ran.study.as_ref().unwrap();
     let found = &study["rate_search"][0];
@@ -281,16 +281,25 @@ fn late_server() -> LyingServer {
     .unwrap()
 }
 
-/// A search in which the client itself was not late: on a busy machine it may be, and then the search is made again, twice at most.
-fn sure(words: &str) -> Ran {
-    let was_late = |ran: &Ran| ran.study.as_ref().unwrap()["rate_search"][0]["limited_by"] == "client";
-    let mut ran = Desk::new().run(words);
-    for _ in 0..2 {
-        if was_late(&ran) {
-            ran = Desk::new().run(words);
+/// A search that says something of the store: on a busy machine the client itself may be late, or the edge move from round to round. Then the
+/// search is made again, three times at most.
+fn sure(words: &str) -> (Desk, Ran) {
+    let is_unsure = |ran: &Ran| {
+        let limit = &ran.study.as_ref().unwrap()["rate_search"][0]["limited_by"];
+        ["client", "unsettled", "not_offered"].iter().any(|unsure| limit == unsure)
+    };
+    let search = || {
+        let desk = Desk::new();
+        let ran = desk.run(words);
+        (desk, ran)
+    };
+    let mut found = search();
+    for _ in 0..3 {
+        if is_unsure(&found.1) {
+            found = search();
         }
     }
-    ran
+    found
 }
 
 #[test]
@@ -300,7 +309,7 @@ fn a_single_client_that_is_the_limit_is_named_and_is_no_answer_about_the_store()
         "ycsb -s redis://127.0.0.1:{} --set workload=C --set records=20 --set value=16 --set seconds=1.5 --repeats 1 --find-rate p99<40ms",
         server.port()
     );
-    let ran = sure(&words);
+    let (_desk, ran) = sure(&words);
     assert_eq!(ran.status, 0, "{}", ran.said());
     let found = &ran.study.as_ref().unwrap()["rate_search"][0];
     assert_eq!(found["limited_by"], "connections", "{}", ran.said());
@@ -323,7 +332,7 @@ fn the_highest_rate_is_searched_for_each_number_of_clients_and_the_best_is_said(
          --vary clients=1,6 --find-rate p99<40ms",
         server.port()
     );
-    let ran = sure(&words);
+    let (_desk, ran) = sure(&words);
     assert_eq!(ran.status, 0, "{}", ran.said());
     let searches = ran.study.as_ref().unwrap()["rate_search"].as_array().unwrap();
     let clients: Vec<&Value> = searches.iter().map(|search| &search["varied"]["clients"]).collect();

@@ -126,7 +126,7 @@ fn a_server_of_the_wrong_kind_is_refused_with_its_log() {
 
 #[test]
 fn nobody_listening_is_told_with_the_address() {
-    let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let port = testkit::free_port();
     let message = refused(&Desk::new(), &format!("run fans -s redis --port {port} --no-baselines"));
     assert!(message.contains(&format!("127.0.0.1:{port}")), "{message}");
     assert!(message.contains("start the server, or correct host and port"), "{message}");
@@ -327,7 +327,7 @@ fn a_cell_that_never_ran_is_not_run_with_its_reason_in_every_format() {
     assert_eq!(compared.status, 2, "only one cell is left, so there is nothing to compare: {}", compared.said());
 
     let desk = Desk::new();
-    let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let port = testkit::free_port();
     let url = format!("redis://127.0.0.1:{port}");
     let ran = desk.run(&format!("fans -s ram -s {url} {words}"));
     assert_eq!(ran.status, 1, "{}", ran.said());

@@ -1,7 +1,7 @@
 //! A Redis of the user's.
 
 use super::Desk;
-use std::net::{TcpListener, TcpStream};
+use std::net::TcpStream;
 use std::process::{Child, Command, Stdio};
 use testkit::waiting::until;
 
@@ -15,7 +15,7 @@ pub struct Redis {
 impl Redis {
     /// Starts one with these lines in its configuration; what it keeps lies on the desk.
     pub fn start(desk: &Desk, settings: &str) -> Redis {
-        let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+        let port = testkit::free_port();
         let settings = format!("port {port}\nbind 127.0.0.1\nsave \"\"\n{settings}\n");
         let mut server = Command::new("redis-server");
         server.arg(desk.file("redis.conf", settings)).current_dir(desk.path()).stdout(Stdio::null());

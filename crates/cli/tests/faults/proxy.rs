@@ -78,7 +78,7 @@ impl Proxy {
     }
 
     fn to_one(name: &str, more: &[&str]) -> Proxy {
-        let free = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+        let free = testkit::free_port();
         let server = serve(name, free, more);
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let port = listener.local_addr().unwrap().port();

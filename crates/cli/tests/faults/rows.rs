@@ -265,7 +265,8 @@ pub fn workers_memory_limited(store: &str, _: &str) {
 
 /// The same for a private server.
 pub fn servers_memory_limited(store: &str, _: &str) {
-    let (running, _) = Running::at_work(|times| growing(store, times));
+    // Twice as much, so that on a busy machine, too, there is some to come when the limit is set.
+    let (running, _) = Running::at_work(|times| growing(store, 2 * times));
     let struck = limit_memory(&running.of_server());
     let over = running.ended(struck);
     let why = over.reason(&["server_died", "refused", "unexpected_miss"]);

@@ -18,7 +18,7 @@ const NOTE_EVERY: Duration = Duration::from_millis(20);
 const REACTION: Duration = Duration::from_millis(500);
 
 /// What kvtrial may need beyond the deadline it was given: to notice, to judge, to write the study, to clear away.
-const BESIDES: Duration = Duration::from_secs(1);
+const BESIDES: Duration = Duration::from_secs(3);
 
 /// One process as `/proc` shows it.
 #[derive(Clone, Debug)]
@@ -335,7 +335,7 @@ impl Running {
 }
 
 impl Over {
-    /// It ended within this deadline and one second: on a busy machine, one second in which its processes could run.
+    /// It ended within this deadline and three seconds: on a busy machine, three in which its processes could run.
     pub fn ended_within(&self, deadline: Duration) {
         let Over { took, delayed, words, .. } = self;
         println!("{took:9.3?} from the fault to the end, {delayed:.3?} of it without a processor");

@@ -80,8 +80,8 @@ pub fn none_leads(group: &Group<'_>) -> Option<String> {
     has_any.then(|| format!("none is shown to be ahead of all others; behind at least one: {}", joined(&behind)))
 }
 
-/// `is 1.60 times as fast as sqlite (1.30 to 2.29)`; in a single trial there is no interval.
-fn ahead(metric: Metric, is: &str, other: &str, ratio: &Quantity) -> String {
+/// Returns `is 1.60 times as fast as sqlite (1.30 to 2.29)`; in a single trial there is no interval.
+pub(crate) fn ahead(metric: Metric, is: &str, other: &str, ratio: &Quantity) -> String {
     if ratio.value.is_infinite() {
         return format!("{is} ahead of {other}, of which too many operations failed to reach this percentile");
     }

@@ -1,5 +1,6 @@
 //! Rate and response time over the time of a trial, with stalls marked.
 
+use super::curve;
 use crate::chart::{Chart, DataTable, slug};
 use crate::draw::bars::{first, left_out};
 use crate::draw::marked::MarkedStalls;
@@ -111,20 +112,14 @@ fn band((cell, trial): &(&Cell, &TrialRecord), cells: usize) -> Option<Value> {
         "areaStyle": { "color": "$stall" }, "tooltip": { "valueFormatter": "@percent.value" } }))
 }
 
-/// End of each interval and operations per second in it; records, where an operation carries several.
+/// End of each interval and operations per second in it; records, where an operation carries several. What is left at the end of a phase,
+/// shorter than half an interval, says nothing.
 fn rates(trial: &TrialRecord) -> Vec<(f64, f64)> {
     let each = each(trial);
-    let mut from_s = 0.0;
-    let mut rates = Vec::with_capacity(trial.series.len());
-    for point in &trial.series {
-        let length_s = point.at_s - from_s;
-        // What is left of the last interval may be too short to have a rate.
-        if length_s > 1e-4 {
-            rates.push((point.at_s, each * point.operations as f64 / length_s));
-        }
-        from_s = point.at_s;
-    }
-    rates
+    let lengths_s = curve::lengths_s(trial);
+    let whole = curve::whole(&lengths_s);
+    let rate = |at: usize| each * trial.series[at].operations as f64 / lengths_s[at];
+    whole.into_iter().map(|at| (trial.series[at].at_s, rate(at))).collect()
 }
 
 /// Records per operation.

@@ -23,14 +23,23 @@ fn curve(cell: &Cell) -> Option<Curve> {
     (curve.rates.len() >= FEWEST).then_some(curve)
 }
 
-/// Good answers per second in each interval. What is left at the end of a phase, shorter than half an interval, says nothing.
+/// Good answers per second in each interval.
 fn rates(trial: &TrialRecord) -> Vec<f64> {
-    let before = std::iter::once(0.0).chain(trial.series.iter().map(|point| point.at_s));
-    let widths: Vec<f64> = before.zip(&trial.series).map(|(before, point)| point.at_s - before).collect();
-    let usual = widths.iter().copied().fold(0.0, f64::max);
-    let whole = |at: &usize| widths[*at] > usual / 2.0;
+    let lengths_s = lengths_s(trial);
     let good = |at: usize| trial.series[at].operations.saturating_sub(trial.series[at].errors);
-    (0..widths.len()).filter(whole).map(|at| good(at) as f64 / widths[at]).collect()
+    whole(&lengths_s).into_iter().map(|at| good(at) as f64 / lengths_s[at]).collect()
+}
+
+/// Returns the length of each interval of a trial's series.
+pub(super) fn lengths_s(trial: &TrialRecord) -> Vec<f64> {
+    let before = std::iter::once(0.0).chain(trial.series.iter().map(|point| point.at_s));
+    before.zip(&trial.series).map(|(before, point)| point.at_s - before).collect()
+}
+
+/// Returns the intervals that have a rate: what is left at the end of a phase, shorter than half an interval, has none.
+pub(super) fn whole(lengths_s: &[f64]) -> Vec<usize> {
+    let usual = lengths_s.iter().copied().fold(0.0, f64::max);
+    (0..lengths_s.len()).filter(|at| lengths_s[*at] > usual / 2.0).collect()
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use super::chooser::Chooser;
 use super::judge;
-use super::key::{KEY_BYTES, KeyNames};
+use super::key::{KEY_BYTES, KeyNames, key};
 use super::trial::YcsbTrial;
 use super::versions::{Sight, Write};
 use super::workload::{Kind, Mix, Workload};
@@ -20,6 +20,8 @@ pub struct Run<'a> {
     chooser: Chooser,
     /// Whether keys are added while others are drawn.
     grows: bool,
+    /// Whether no key is added and keys are named in order: what most workloads are.
+    is_plain: bool,
     judged: bool,
     /// Whether the next key is drawn when a reply comes, so that its word of the ledger is at hand when the operation is sent: the
     /// system calls between two batches leave little in the caches.
@@ -73,7 +75,8 @@ enum Stage {
 impl<'a> Run<'a> {
     /// Makes a worker for these slots of the trial.
     pub fn new(trial: &'a YcsbTrial<'a>, slots: Range<Slot>) -> Run<'a> {
-        let draws_ahead = trial.keeps == Keeps::Everything && !trial.workload.mix.has(Kind::Insert);
+        let grows = trial.workload.mix.has(Kind::Insert);
+        let draws_ahead = trial.keeps == Keeps::Everything && !grows;
         let state = |slot| {
             let mut rng = WyRand::new(trial.seed, u64::from(slot));
             let ahead = if draws_ahead { trial.chooser.draw(&mut rng, trial.workload.records) } else { 0 };
@@ -94,7 +97,8 @@ impl<'a> Run<'a> {
             first: slots.start,
             slots: slots.map(state).collect(),
             chooser: trial.chooser.clone(),
-            grows: trial.workload.mix.has(Kind::Insert),
+            grows,
+            is_plain: !grows && trial.ledger.names == KeyNames::InOrder,
             judged: trial.keeps == Keeps::Everything,
             draws_ahead,
             mix: trial.workload.mix,
@@ -237,7 +241,7 @@ impl Worker for Run<'_> {
         }
         let kind = self.mix.kind(state.number);
         state.number += self.stride;
-        if kind != Kind::Read || self.grows {
+        if kind != Kind::Read || !self.is_plain {
             return self.next_other(slot, kind);
         }
         // What most workloads mostly do, by itself.
@@ -247,7 +251,7 @@ impl Worker for Run<'_> {
         if self.judged {
             state.sight = self.trial.ledger.sight(id);
         }
-        self.key = self.names.key(id);
+        self.key = key(id);
         Step::Operation(Operation::Get { key: &self.key })
     }
 

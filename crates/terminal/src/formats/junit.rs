@@ -4,7 +4,7 @@ use std::fmt::Write;
 use study::{Status, Study};
 use words::{meaning, remedy};
 
-/// Writes one cell per test case: void is a failure, not run is skipped; the time is the median of its trials.
+/// Writes one cell per test case: void is a failure, as is a need that is not shown to be met; not run is skipped; the time is the median of its trials.
 pub fn study_junit(study: &Study) -> String {
     let names = analysis::CellNames::of(study);
     let cases = study.cells.iter().map(|cell| {
@@ -22,7 +22,10 @@ pub fn study_junit(study: &Study) -> String {
                 Status::Void => TestResult::Failed { kind: kinds.join(" "), message: reasons.join("; ") },
                 Status::NotRun if reasons.is_empty() => TestResult::Skipped("not run".into()),
                 Status::NotRun => TestResult::Skipped(format!("not run: {}", reasons.join("; "))),
-                Status::Valid | Status::Degraded => TestResult::Passed,
+                Status::Valid | Status::Degraded => match findings::needs::unmet(cell) {
+                    Some(message) => TestResult::Failed { kind: "need".into(), message },
+                    None => TestResult::Passed,
+                },
             },
             output: format!("{} {}", cell.verdict.status.name(), reasons.join("; ")).trim_end().to_owned(),
         }

@@ -1,0 +1,181 @@
+//! `kvtrial choose`: the store that fits, by what the user needs.
+
+use super::ending::{NOTHING_KEPT, write_cells};
+use super::needs::{Needed, can_show};
+use super::notebook::{Closed, Notebook, interrupted, stopped};
+use super::run::{default_directory, redacted_command};
+use super::{leftovers, report_files, selftest, set_up, tables, target};
+use crate::args::ChooseArguments;
+use crate::failure::{self, CommandFailure};
+use crate::output::{note, print_painted};
+use analysis::NeedKind;
+use archive::StudyDir;
+use engine::{Arrivals, Settings};
+use runner::{Asked, KeysFound, Plan, PlannedStore, Request, Rounds, Variation};
+use search::{ChooseError, ChooseOptions, Lab};
+use std::sync::atomic::AtomicBool;
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
+use store::StoreInfo;
+use study::{BudgetLayer, Class, Spec, StoreChoice, Study};
+
+/// How long a trial at a rate lasts, unless the command says otherwise: so that each store can have this many of them in this share of the
+/// budget.
+const TRIAL_SECONDS: std::ops::RangeInclusive<f64> = 0.3..=5.0;
+const TRIALS: f64 = 6.0;
+const TRIALS_SHARE: f64 = 0.6;
+
+/// Races, decides and reports.
+pub fn choose(arguments: &ChooseArguments) -> Result<u8, CommandFailure> {
+    let plan = plan(arguments)?;
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
+    let needs = arguments.needs.iter().map(|need| need.text.clone()).collect();
+    let study = plan.study(redacted_command(), study::rfc3339(now));
+    let study = Study { selftest: selftest::for_study(), needs, ..study };
+    let out = arguments.out.clone().unwrap_or_else(|| default_directory(now));
+    let directory = StudyDir::create(&out, study)?;
+    let candidates: Vec<String> =
+        plan.cells.iter().filter(|cell| !cell.baseline).map(|cell| cell.spec.to_string()).collect();
+    note(&format!(
+        "kvtrial: choosing among {} within {}: {}",
+        words::units::whole(candidates.len() as u64),
+        words::units::clock(arguments.budget.as_secs_f64()),
+        candidates.join(", ")
+    ));
+
+    let begun = Instant::now();
+    let mut notebook = Notebook::new(directory, &plan);
+    let stop = AtomicBool::new(false);
+    let mut lab = Lab::new(&plan, &stop, &mut notebook);
+    let options = ChooseOptions { needs: arguments.needs.clone(), budget: arguments.budget, begun };
+    let chosen = search::choose(&mut lab, &options, &stop, host::interrupt::flag());
+    notebook.progress.finish();
+    if let Ok(choice) = &chosen {
+        notebook.directory.amend(|study| study.choice = Some(with_set_up(choice.clone(), study)))?;
+    }
+    let is_interrupted = host::interrupt::requested();
+    let closed = notebook.close(match &chosen {
+        Ok(_) if is_interrupted => Some(interrupted()),
+        Ok(_) => None,
+        Err(ChooseError::Interrupted) => Some(interrupted()),
+        Err(error) => Some(stopped(error)),
+    })?;
+    let Closed::Kept(study) = closed else {
+        return match chosen {
+            Ok(_) | Err(ChooseError::Interrupted) => {
+                note(NOTHING_KEPT);
+                Ok(failure::INTERRUPTED)
+            }
+            Err(ChooseError::Run(error)) => Err(leftovers::named(error, &out)),
+            Err(error) => Err(error.into()),
+        };
+    };
+    match chosen {
+        Err(ChooseError::Interrupted) => {}
+        Err(ChooseError::Run(error)) => return Err(leftovers::named(error, &out)),
+        Err(error) => return Err(error.into()),
+        Ok(_) => {}
+    }
+    write_cells(&out, &study)?;
+    report_files::close(
+        &out,
+        &study,
+        &["study.json", "cells.csv"],
+        print_painted(&|colour| tables::text(&study, colour)),
+    )?;
+    if is_interrupted {
+        note(&format!("Interrupted. A choice cannot be resumed; what was tried is in {}", out.display()));
+        return Ok(failure::INTERRUPTED);
+    }
+    let is_decided = study.choice.iter().flat_map(|choice| &choice.decisions).all(|it| !it.take.is_empty());
+    Ok(if is_decided { failure::GOOD } else { failure::VOID })
+}
+
+fn plan(arguments: &ChooseArguments) -> Result<Plan, CommandFailure> {
+    let job = target::job(&arguments.job)?;
+    let needed = Needed::of(&arguments.needs)?;
+    can_show(job, &arguments.set, &arguments.needs)?;
+    if let Some(need) = arguments.needs.iter().find(|need| need.kind == NeedKind::NoLoss) {
+        return Err(CommandFailure::usage(format!(
+            "--need '{need}': nothing is lost where no node fails, and choose makes none fail; kvtrial run --fault kill --need {need} does"
+        )));
+    }
+    let stores = candidates(arguments, needed)?;
+    let mut set = arguments.set.clone();
+    if needed.ops_per_s.is_some()
+        && job.params.iter().any(|param| param.name == "seconds")
+        && !set.iter().any(|(key, _)| key == "seconds" || key == "operations")
+    {
+        let fair_s = arguments.budget.as_secs_f64() * TRIALS_SHARE / TRIALS / stores.len().max(1) as f64;
+        let fair_s = fair_s.clamp(*TRIAL_SECONDS.start(), *TRIAL_SECONDS.end());
+        set.push(("seconds".into(), format!("{fair_s:.1}")));
+    }
+    let params = target::params(job, &set)?;
+    let request = Request {
+        job,
+        data: arguments.data.clone(),
+        params: params.clone(),
+        stores,
+        settings: Settings {
+            clients: arguments.clients,
+            pipeline: arguments.pipeline,
+            deadline: arguments.deadline,
+            seed: arguments.seed,
+            duration: runner::seconds(&params),
+            arrivals: needed.ops_per_s.map_or(Arrivals::Closed, |ops_per_s| Arrivals::Poisson { ops_per_s }),
+            ..Settings::default()
+        },
+        rounds: Rounds::ONCE,
+        seed: arguments.seed,
+        base: target::base(arguments.base.as_deref())?,
+        keys_found: KeysFound::Refuse,
+        execution: super::fork_server::execution(),
+    };
+    request
+        .study(&Variation::none(), &mut |words| note(&format!("kvtrial: {words}")))
+        .map_err(CommandFailure::of_request)
+}
+
+/// The stores that are named, or every one that is found here, each product once; with the baseline that memory is counted from.
+fn candidates(arguments: &ChooseArguments, needed: Needed) -> Result<Vec<PlannedStore>, CommandFailure> {
+    let named = target::specs(&arguments.stores, None, None)?;
+    let (asked, specs) = match named.is_empty() {
+        true => (Asked::Added, found()),
+        false => (Asked::ByName, named),
+    };
+    let null = catalog::all().find(|info| info.layer() == Some(BudgetLayer::Generator));
+    let has_memory = arguments.needs.iter().any(|need| matches!(need.kind, NeedKind::Memory(_)));
+    let baselines = null.filter(|_| has_memory).map(|info| {
+        let spec = Spec::private(info.name);
+        PlannedStore { info, spec, asked: Asked::Added, baseline: true }
+    });
+    let mut planned: Vec<PlannedStore> = baselines.into_iter().collect();
+    for mut spec in specs {
+        let info = target::known(&spec)?;
+        needed.make_durable(info, &mut spec);
+        if planned.iter().any(|known| known.spec == spec) {
+            return Err(CommandFailure::usage(format!("store '{spec}' is named twice")));
+        }
+        target::own_path(info, &spec)?;
+        planned.push(PlannedStore { info, spec, asked, baseline: false });
+    }
+    Ok(planned)
+}
+
+/// Every store that is found on this machine, by the first name of its family: how it is reached is not what is chosen.
+fn found() -> Vec<Spec> {
+    let is_candidate = |info: &&'static StoreInfo| {
+        matches!(info.class, Class::Embedded | Class::Network)
+            && info.name == info.family
+            && host::present(info, &Spec::private(info.name)).is_ok()
+    };
+    catalog::all().filter(is_candidate).map(|info| Spec::private(info.name)).collect()
+}
+
+/// The same choice, with how each first one was set up.
+fn with_set_up(mut choice: StoreChoice, study: &Study) -> StoreChoice {
+    for decision in &mut choice.decisions {
+        let cell = decision.take.first().and_then(|store| study.cells.iter().find(|cell| cell.store == *store));
+        decision.set_up = cell.map(set_up::lines).unwrap_or_default();
+    }
+    choice
+}

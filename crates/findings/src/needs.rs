@@ -1,0 +1,52 @@
+//! Which stores meet what the user needs.
+
+mod sentences;
+mod table;
+
+use crate::block::{Block, Tone};
+use crate::finding::{Arrangement, Finding};
+use crate::view::{Grouped, View};
+use analysis::Need;
+use study::{Cell, Meets};
+
+pub(crate) use sentences::{has_figures, verdict, whys};
+
+pub(crate) fn find(view: &View<'_>) -> Option<Finding> {
+    let needs: Vec<Need> = view.study.needs.iter().filter_map(|text| text.parse().ok()).collect();
+    if needs.is_empty() || view.is_search() {
+        return None;
+    }
+    Some(Finding {
+        id: "needs",
+        title: "Needs",
+        intro: "A need is met, or missed, where the trials show it: a store whose figure is the bound itself is called either in at most one of \
+                twenty studies. Stores of all classes are held against the same needs."
+            .into(),
+        charts: Arrangement::Below,
+        parts: view.by_part(|it| blocks(it, &needs, view.study.choice.is_some())),
+    })
+}
+
+/// Says which needs a cell is not shown to meet, and what was seen; `None` where it meets all.
+pub fn unmet(cell: &Cell) -> Option<String> {
+    let of = |ruling| Some(whys(cell, ruling)).filter(|whys| !whys.is_empty());
+    let not_shown = of(Meets::NotShown).map(|whys| format!("not shown: {whys}"));
+    let each: Vec<String> = of(Meets::Missed).into_iter().chain(not_shown).collect();
+    (!each.is_empty()).then(|| each.join("; "))
+}
+
+fn blocks(it: &Grouped<'_>, needs: &[Need], is_decided: bool) -> Vec<Block> {
+    let cells: Vec<&Cell> = it.cells().iter().copied().filter(|cell| !cell.meets.is_empty()).collect();
+    if cells.is_empty() {
+        return Vec::new();
+    }
+    let table = Block::Table(table::table(&cells, needs));
+    // What was decided says the rest.
+    if is_decided {
+        return vec![table];
+    }
+    let head = Block::headline(sentences::verdict(&cells), sentences::tone(&cells));
+    let others = [(sentences::missed(&cells), Tone::Warning), (sentences::not_shown(&cells), Tone::Plain)];
+    let others = others.into_iter().filter_map(|(text, tone)| Some(Block::headline(text?, tone)));
+    std::iter::once(head).chain(others).chain([table]).collect()
+}

@@ -1,0 +1,34 @@
+//! Stores against needs.
+
+use super::sentences::figure;
+use crate::block::{FigureColumn, FigureTable, FigureText, Tone};
+use crate::identity::label;
+use analysis::Need;
+use study::{Cell, Meets, NeedShown};
+
+/// Returns the table of what each store shows of each need.
+pub(super) fn table(cells: &[&Cell], needs: &[Need]) -> FigureTable {
+    let columns = needs.iter().map(|need| FigureColumn::figures(need.text.clone()));
+    let rows = cells.iter().map(|cell| {
+        let texts = needs.iter().map(|need| text(need, cell.meets.iter().find(|one| one.need == need.text)));
+        std::iter::once(FigureText::from(label(cell))).chain(texts).collect()
+    });
+    FigureTable {
+        title: "What each store shows of each need".into(),
+        columns: std::iter::once(FigureColumn::words("STORE")).chain(columns).collect(),
+        rows: rows.collect(),
+        ..FigureTable::default()
+    }
+}
+
+fn text(need: &Need, shown: Option<&NeedShown>) -> FigureText {
+    let Some(shown) = shown else { return FigureText::from("-") };
+    let (word, tone) = match shown.meets {
+        Meets::Met => ("met", Tone::Good),
+        Meets::Missed => ("missed", Tone::Bad),
+        Meets::NotShown => ("not shown", Tone::Warning),
+    };
+    let figure = figure(need, shown);
+    let text = figure.map_or_else(|| word.to_owned(), |figure| format!("{word}, {figure}"));
+    FigureText::toned(text, tone).noted(shown.because.clone())
+}
