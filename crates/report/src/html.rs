@@ -127,10 +127,12 @@ fn navigation(report: &Report<'_>) -> Markup {
 
 /// A sentence whose options stay whole at the end of a line: browsers break a line after a hyphen.
 fn unbroken(sentence: &str) -> Markup {
+    let (words, lines) = sentence.split_once('\n').unwrap_or((sentence, ""));
     html! {
-        @for word in sentence.split_inclusive(' ') {
+        @for word in words.split_inclusive(' ') {
             @if word.starts_with("--") { span.option { (word) } } @else { (word) }
         }
+        @if !lines.is_empty() { span.lines { (lines) } }
     }
 }
 

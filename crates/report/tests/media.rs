@@ -102,7 +102,9 @@ fn drawn(study: &Study) -> Drawn {
         findings: findings::all(&View::of(study, &grouped)),
         terminal: folded(&(searches + &study_table(study, Colour::Never))),
         // Options in the head are kept whole.
-        page: folded(&page.replace("<span class=\"option\">", "").replace("</span>", "")),
+        page: folded(
+            &page.replace("<span class=\"option\">", "").replace("<span class=\"lines\">", " ").replace("</span>", ""),
+        ),
         markdown: folded(&study_markdown(study)),
     }
 }

@@ -3,7 +3,7 @@
 use super::sentences::figure;
 use crate::block::{FigureColumn, FigureTable, FigureText, Tone};
 use crate::identity::label;
-use analysis::Need;
+use analysis::{Need, NeedKind};
 use study::{Cell, Meets, NeedShown};
 
 /// Returns the table of what each store shows of each need.
@@ -30,5 +30,7 @@ fn text(need: &Need, shown: Option<&NeedShown>) -> FigureText {
     };
     let figure = figure(need, shown);
     let text = figure.map_or_else(|| word.to_owned(), |figure| format!("{word}, {figure}"));
-    FigureText::toned(text, tone).noted(shown.because.clone())
+    // Who says it; else why not. What each figure is of is said once, in words.
+    let has_note = shown.meets != Meets::Met || matches!(need.kind, NeedKind::Durability(_));
+    FigureText::toned(text, tone).noted(if has_note { shown.because.clone() } else { String::new() })
 }
