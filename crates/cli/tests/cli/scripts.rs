@@ -454,7 +454,8 @@ fn a_script_is_varied_searched_asked_and_compared_like_any_job() {
     assert!(rate.stdout.contains("lmdb,burn=1ms keeps mean<20ms"), "{}", rate.said());
     assert!(rate.stdout.contains("units per second"), "{}", rate.said());
     assert_eq!(search["counts"], "units");
-    assert!((100.0..525.0).contains(&search["rate"]["value"].as_f64().unwrap()), "{search}");
+    // In a second at a tenth more than that the queue grows to 100 ms, so a mean of 20 ms may be kept a little beyond it.
+    assert!((100.0..600.0).contains(&search["rate"]["value"].as_f64().unwrap()), "{search}");
     let points = search["points"].as_array().unwrap();
     for kept in points.iter().filter(|point| point["within"] == point["n"]) {
         let (offered, answered) = (&kept["offered_ops_per_s"], &kept["achieved_ops_per_s"]);
