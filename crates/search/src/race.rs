@@ -15,8 +15,10 @@ use study::{Meets, RaceEnd};
 const ALPHA: f64 = 0.05;
 /// Rounds after which those that are left count as alike.
 const MOST_ROUNDS: u32 = 24;
-/// A store whose two trials to come would take more than this share of the time that is left gets none of them.
+/// A store whose two trials to come would take more than this share of the time that is left gets none of them, if another takes less than a
+/// quarter of its time.
 const DEAR: f64 = 1.0 / 3.0;
+const DEARER: u32 = 4;
 /// Stores whose figures are shown to differ by less than this are alike: more trials would not change what is taken.
 const ALIKE: f64 = 1.05;
 
@@ -155,8 +157,10 @@ pub fn race<L: Laps>(laps: &mut L, stores: usize, deadline: Duration, seed: u64)
 fn is_all_said<L: Laps>(laps: &L, raced: &mut Raced, took: &[Duration], deadline: Duration) -> bool {
     let left = raced.left();
     let to_come = deadline.saturating_sub(laps.spent()).mul_f64(DEAR);
+    let least = left.iter().map(|store| took[*store]).min().unwrap_or_default();
     for store in &left {
-        if left.len() > 1 && took[*store] * (FEWEST_TRIALS as u32 - 1) > to_come {
+        let is_dearer = took[*store] > least * DEARER;
+        if is_dearer && took[*store] * (FEWEST_TRIALS as u32 - 1) > to_come {
             raced.standings[*store] = RaceStanding::Dear;
         }
     }

@@ -19,12 +19,15 @@ struct Simulated {
     random: Rng,
     laps: u32,
     most: u32,
+    /// A store whose trials take a minute.
+    slow: Option<usize>,
+    spent_s: u32,
 }
 
 impl Simulated {
     fn new(typical: Vec<f64>, bound: Option<f64>, seed: u64) -> Simulated {
         let figures = vec![Vec::new(); typical.len()];
-        Simulated { typical, figures, bound, random: Rng::new(seed), laps: 0, most: u32::MAX }
+        Simulated { typical, figures, bound, random: Rng::new(seed), laps: 0, most: u32::MAX, slow: None, spent_s: 0 }
     }
 
     fn uniform(&mut self) -> f64 {
@@ -54,6 +57,7 @@ impl Laps for Simulated {
             return Ok(Lap::Stopped);
         }
         self.laps += 1;
+        self.spent_s += if self.slow == Some(store) { 60 } else { 1 };
         let figure = self.typical[store] * self.noise();
         self.figures[store].push(figure);
         Ok(Lap::Figure(figure))
@@ -69,7 +73,7 @@ impl Laps for Simulated {
     }
 
     fn spent(&self) -> Duration {
-        Duration::from_secs(u64::from(self.laps))
+        Duration::from_secs(u64::from(self.spent_s))
     }
 }
 
@@ -181,4 +185,12 @@ fn a_race_ends_in_time_and_says_why() {
     assert_eq!(run(&mut stopped, 1).ended, RaceEnd::Interrupted);
     let mut clear = Simulated::new(vec![1.0, 30.0], None, 1);
     assert_eq!((run(&mut clear, 1).ended, clear.laps), (RaceEnd::Decided, 6));
+}
+
+#[test]
+fn a_store_whose_trials_take_most_of_the_time_is_left_aside_and_the_others_are_decided() {
+    let mut simulated = Simulated { slow: Some(1), ..Simulated::new(vec![1.0, 60.0, 2.0], None, 1) };
+    let Ok(raced) = race(&mut simulated, 3, Duration::from_secs(100), 1);
+    assert_eq!(raced.standings, [RaceStanding::In, RaceStanding::Dear, RaceStanding::Worse]);
+    assert!(raced.ended == RaceEnd::Decided && raced.figures[1].len() == 1, "{raced:?}");
 }
