@@ -35,13 +35,13 @@ fn the_rate_of_reading_back_stands_in_the_study_the_tables_and_the_report() {
 
 #[test]
 fn a_server_that_only_notes_writes_and_carries_them_out_at_the_first_read_is_named() {
-    // By all writes of the run it knows that what comes now is the examination.
-    let late = Rule::new(Lie::Late(Duration::from_millis(1500)), Target::Gets, When::Nth(1)).after_writes(APPENDS);
+    // By all writes of the run it knows that what comes now is the examination. Longer than half of all timed work, also on a busy machine.
+    let late = Rule::new(Lie::Late(Duration::from_secs(6)), Target::Gets, When::Nth(1)).after_writes(APPENDS);
     let ran = append_on(vec![late]);
     let (count, example) = ran.why("slow_read_back").unwrap_or_else(|| panic!("{}", ran.only()["verdict"]));
     assert_eq!((ran.verdict(), count), ("degraded", 1), "{}", ran.said());
     assert!(
-        example.contains("records per second were read back") && example.contains("one read took 1.5"),
+        example.contains("records per second were read back") && example.contains("one read took 6."),
         "{example}"
     );
 }
