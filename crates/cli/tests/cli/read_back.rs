@@ -40,8 +40,5 @@ fn a_server_that_only_notes_writes_and_carries_them_out_at_the_first_read_is_nam
     let ran = append_on(vec![late]);
     let (count, example) = ran.why("slow_read_back").unwrap_or_else(|| panic!("{}", ran.only()["verdict"]));
     assert_eq!((ran.verdict(), count), ("degraded", 1), "{}", ran.said());
-    assert!(
-        example.contains("records per second were read back") && example.contains("one read took 6."),
-        "{example}"
-    );
+    assert!(example.contains("records per second were read back") && example.contains("one read took 6."), "{example}");
 }
