@@ -7,7 +7,7 @@ use study::{
     Promise, Reason, ReasonKind, ServerUse, ShownPromise, Study, TrialRecord, Verdict, WriteAccount,
 };
 
-/// A trial of 10,000 operations in a second, 99 of 100 of them answered within this time.
+/// A trial that took one second for 10,000 operations, with this 99th percentile of response time.
 fn trial(p99_ns: u64) -> TrialRecord {
     let response = LatencySummary { n: 10_000, p50: p99_ns / 2, p95: p99_ns, p99: p99_ns, ..LatencySummary::default() };
     TrialRecord {
