@@ -228,19 +228,31 @@ impl Handle {
 impl SyncStore for Handle {
     #[inline]
     fn execute(&mut self, operation: &Operation<'_>) -> Reply<'_> {
+        // Gets and puts by themselves: what the others need of registers and stack is not theirs to save.
         match *operation {
             Operation::Get { key } => match self.read(key) {
                 Some(_) => Reply::Value(&self.value),
-                None => Reply::Missing,
-            },
-            Operation::GetVersioned { key } => match self.read(key) {
-                Some(version) => Reply::Versioned { value: &self.value, version },
                 None => Reply::Missing,
             },
             Operation::Put { key, value } => {
                 self.put(key, value);
                 Reply::Done
             }
+            _ => self.execute_other(operation),
+        }
+    }
+}
+
+impl Handle {
+    /// Carries out what is neither a get nor a put.
+    #[inline(never)]
+    fn execute_other(&mut self, operation: &Operation<'_>) -> Reply<'_> {
+        match *operation {
+            Operation::Get { .. } | Operation::Put { .. } => Reply::Failed(store::Failure::Refused("a get or a put")),
+            Operation::GetVersioned { key } => match self.read(key) {
+                Some(version) => Reply::Versioned { value: &self.value, version },
+                None => Reply::Missing,
+            },
             Operation::Delete { key } => self.delete(key),
             Operation::Append { key, value } => {
                 self.append(key, value);

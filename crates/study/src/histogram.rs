@@ -48,10 +48,9 @@ impl TryFrom<LatencyDistribution> for Histogram {
 #[inline(always)]
 fn bucket(ns: u64) -> usize {
     let ns = ns.min((1 << MAX_BITS) - 1);
-    let exponent = (63 - (ns | (SUB as u64 - 1)).leading_zeros()) + 1 - SUB_BITS;
-    // The first SUB values are exact; from there each octave has SUB buckets, of which the upper half is used twice as wide.
-    ((exponent as usize) << SUB_BITS) + (ns >> exponent.saturating_sub(1)) as usize
-        - if exponent == 0 { 0 } else { SUB }
+    // The first 2 SUB values are exact; from there each octave has SUB buckets, twice as wide as those before.
+    let shift = 63 - (ns | (2 * SUB as u64 - 1)).leading_zeros() - SUB_BITS;
+    ((shift as usize) << SUB_BITS) + (ns >> shift) as usize
 }
 
 /// The value in the middle of a bucket.

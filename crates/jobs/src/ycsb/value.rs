@@ -74,10 +74,13 @@ impl Values {
     pub fn make(&self, id: u64, version: u32, out: &mut Vec<u8>) {
         let (head, high) = (id | u64::from(version) << ID_BITS, u64::from(version >> LOW_BITS));
         let checksum = self.checksum(head, high);
-        out.clear();
-        out.extend_from_slice(&head.to_le_bytes());
-        out.extend_from_slice(&(checksum & !HIGH | high).to_le_bytes());
-        out.extend_from_slice(self.payload(checksum));
+        if out.len() != self.size {
+            out.resize(self.size, 0);
+        }
+        let (header, payload) = out.split_at_mut(MIN_BYTES);
+        header[..8].copy_from_slice(&head.to_le_bytes());
+        header[8..].copy_from_slice(&(checksum & !HIGH | high).to_le_bytes());
+        payload.copy_from_slice(self.payload(checksum));
     }
 
     /// Verifies every byte of a value read for key `id`; returns its version.
