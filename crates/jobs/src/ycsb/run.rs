@@ -60,16 +60,16 @@ enum Stage {
     Idle,
     /// A get.
     Read,
-    /// A get, to be followed by a put of the same key.
-    ReadToWrite,
-    /// A put; between a get and its put: the put is next.
-    Write,
-    /// A check of the key before its put.
-    Look,
     /// The first put of a new key.
     Insert,
     /// A scan of at most `limit` keys; those below `certain` must all be there.
     Scan { limit: u32, certain: u64 },
+    /// A put; between a get and its put: the put is next.
+    Write,
+    /// A get, to be followed by a put of the same key.
+    ReadToWrite,
+    /// A check of the key before its put.
+    Look,
 }
 
 impl<'a> Run<'a> {
