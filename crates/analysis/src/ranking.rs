@@ -121,20 +121,25 @@ impl Rank {
     }
 }
 
+/// Returns the cells that are compared: all but the one of a choice whose trial had more data.
+fn compared(study: &Study) -> impl Iterator<Item = &Cell> {
+    study.cells.iter().filter(|cell| study.choice.is_none() || cell.varied.is_empty())
+}
+
 /// Parts a study by the parameters that vary in it, in the order they first appear.
 pub fn parts(study: &Study) -> Vec<Part<'_>> {
     let mut parts: Vec<Part<'_>> = Vec::new();
     let mut known: HashMap<String, usize> = HashMap::new();
     // What one cell has otherwise than the first varies for all.
-    let Some(first) = study.cells.first() else { return parts };
+    let Some(first) = compared(study).next() else { return parts };
     let mut varied: HashSet<&str> = HashSet::new();
-    for cell in &study.cells {
+    for cell in compared(study) {
         let differs = |(key, value): &(&String, &String)| first.params.get(*key) != Some(*value);
         varied.extend(cell.params.iter().filter(differs).map(|(key, _)| key.as_str()));
         varied.extend(first.params.keys().filter(|key| !cell.params.contains_key(*key)).map(String::as_str));
     }
-    let several_jobs = study.cells.iter().any(|cell| cell.job != first.job);
-    for cell in &study.cells {
+    let several_jobs = compared(study).any(|cell| cell.job != first.job);
+    for cell in compared(study) {
         let shown = cell.params.iter().filter(|(key, _)| varied.contains(key.as_str()));
         let shown = shown.map(|(key, value)| format!("{key}={value}"));
         let label: Vec<String> = several_jobs.then(|| cell.job.clone()).into_iter().chain(shown).collect();
@@ -152,8 +157,8 @@ pub fn parts(study: &Study) -> Vec<Part<'_>> {
 
 /// Parameters all cells share, `key=value`.
 pub fn common_parameters(study: &Study) -> Vec<String> {
-    let Some(first) = study.cells.first() else { return Vec::new() };
-    let shared = |key: &String, value: &String| study.cells.iter().all(|cell| cell.params.get(key) == Some(value));
+    let Some(first) = compared(study).next() else { return Vec::new() };
+    let shared = |key: &String, value: &String| compared(study).all(|cell| cell.params.get(key) == Some(value));
     first.params.iter().filter(|(key, value)| shared(key, value)).map(|(key, value)| format!("{key}={value}")).collect()
 }
 

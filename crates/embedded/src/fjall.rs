@@ -117,7 +117,7 @@ mod engine {
                 ("journals", database.journal_count().to_string()),
             ];
             let config = config.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
-            Ok(Facts { product: "fjall".into(), version: VERSION.into(), config })
+            Ok(Facts { product: "fjall".into(), version: VERSION.into(), config, ..Facts::default() })
         }
 
         fn reader(&self) -> Result<&Fjall, Fault> {

@@ -206,7 +206,7 @@ impl Cabinet for File {
         let mut config: std::collections::BTreeMap<_, _> =
             status.into_iter().filter(|(name, _)| shown.contains(&name.as_str())).collect();
         config.insert("transactions".into(), transactions.into());
-        Facts { product: "Kyoto Cabinet".into(), version: self.database.version().into(), config }
+        Facts { product: "Kyoto Cabinet".into(), version: self.database.version().into(), config, ..Facts::default() }
     }
 
     fn sync(&self) -> Result<(), Fault> {

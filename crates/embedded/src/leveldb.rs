@@ -72,5 +72,5 @@ fn facts(tree: &Tree) -> Facts {
         ("block_cache", bytes(settings.cache_bytes)),
         ("compression", compression.into()),
     ]);
-    Facts { product: "LevelDB".into(), version: tree.version().into(), config }
+    Facts { product: "LevelDB".into(), version: tree.version().into(), config, ..Facts::default() }
 }

@@ -130,7 +130,7 @@ mod engine {
                 ("max_readers", env.max_readers().to_string()),
             ];
             let config = config.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
-            Ok(Facts { product: "LMDB".into(), version: version(), config })
+            Ok(Facts { product: "LMDB".into(), version: version(), config, ..Facts::default() })
         }
 
         fn flush(&self, durability: Durability) -> Result<(), StoreError> {

@@ -134,7 +134,7 @@ impl Store for Ram {
     fn facts(&self) -> Result<Facts, StoreError> {
         let mut config = BTreeMap::from([("shards".to_owned(), self.map.shards.len().to_string())]);
         config.extend(self.capabilities.sets.map(|way| ("way".to_owned(), way.name.to_owned())));
-        Ok(Facts { product: "ram".into(), version: env!("CARGO_PKG_VERSION").into(), config })
+        Ok(Facts { product: "ram".into(), version: env!("CARGO_PKG_VERSION").into(), config, ..Facts::default() })
     }
 
     fn holding(&self) -> Result<Holding, StoreError> {

@@ -168,7 +168,7 @@ mod engine {
             };
             let config = [("commit", commit.to_owned()), ("cache_bytes", CACHE_BYTES.to_string())];
             let config = config.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
-            Ok(Facts { product: "redb".into(), version: VERSION.into(), config })
+            Ok(Facts { product: "redb".into(), version: VERSION.into(), config, ..Facts::default() })
         }
 
         fn reader(&self) -> Result<Reader, Fault> {

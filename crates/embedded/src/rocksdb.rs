@@ -128,7 +128,7 @@ fn facts(tree: &Tree) -> Facts {
         ("max_open_files", read("max_open_files")),
         ("merge_operator", read("merge_operator")),
     ]);
-    Facts { product: "RocksDB".into(), version, config }
+    Facts { product: "RocksDB".into(), version, config, ..Facts::default() }
 }
 
 /// Returns the text of the `OPTIONS` file with the highest number.

@@ -154,7 +154,7 @@ impl Cabinet for File {
         let mut config: std::collections::BTreeMap<_, _> =
             self.database.inspect().into_iter().filter(|(name, _)| shown.contains(&name.as_str())).collect();
         config.insert("flushed".into(), flushed.into());
-        Facts { product: "Tkrzw".into(), version: self.database.version().into(), config }
+        Facts { product: "Tkrzw".into(), version: self.database.version().into(), config, ..Facts::default() }
     }
 
     fn sync(&self) -> Result<(), Fault> {

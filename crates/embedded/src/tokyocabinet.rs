@@ -189,7 +189,7 @@ impl Cabinet for File {
             ("transactions", transactions.into()),
         ];
         let config = config.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
-        Facts { product: "Tokyo Cabinet".into(), version: database.version().into(), config }
+        Facts { product: "Tokyo Cabinet".into(), version: database.version().into(), config, ..Facts::default() }
     }
 
     fn sync(&self) -> Result<(), Fault> {

@@ -13,13 +13,14 @@ pub(crate) fn find(view: &View<'_>) -> Option<Finding> {
     let set_up = if choice.decisions.len() == 1 { Tone::Plain } else { Tone::Detail };
     let decided = choice.decisions.iter().flat_map(|decision| decided(view, decision, set_up));
     let mut blocks: Vec<Block> = decided.collect();
-    blocks.push(Block::headline(sentences::never_shown(view.study), Tone::Plain));
+    blocks.push(Block::headline(sentences::never_shown(view.study, choice), Tone::Plain));
     blocks.push(Block::headline(sentences::effort(choice), Tone::Faint));
     Some(Finding {
         id: "choice",
         title: "The choice",
         intro: "A race: every round gives each store still in it one trial. From the third round on a store is out when it is shown to miss a need, \
-                or to be behind the best that meets them all."
+                or to be behind the best that meets them all. The best are then tried with other settings, killed while they write where data must be kept, \
+                and given more data."
             .into(),
         charts: Arrangement::Below,
         parts: FindingPart::whole(blocks),
@@ -31,6 +32,8 @@ fn decided(view: &View<'_>, decision: &Decision, set_up: Tone) -> Vec<Block> {
     let take = Block::headline(sentences::take(view.study, decision), tone);
     let others = [
         (sentences::set_up(decision), set_up),
+        (sentences::settings(decision), Tone::Plain),
+        (sentences::more_data(view.study, decision), Tone::Plain),
         (sentences::also(view.study, decision), Tone::Plain),
         (sentences::out(view.study, decision), Tone::Warning),
         (sentences::not_shown(view.study, decision), Tone::Plain),

@@ -76,7 +76,7 @@ impl Location {
         let said = store.facts()?;
         let seen = |text: &str| study::visible(text).into_owned();
         let config = said.config.iter().map(|(name, value)| (seen(name), seen(value))).collect();
-        let mut facts = Facts { product: seen(&said.product), version: seen(&said.version), config };
+        let mut facts = Facts { product: seen(&said.product), version: seen(&said.version), config, ..said };
         if self.endpoints().iter().any(Endpoint::is_open_to_all) {
             facts.config.insert("access".into(), "any user of this machine: a port without a password".into());
         }

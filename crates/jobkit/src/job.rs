@@ -69,11 +69,13 @@ pub struct JobExtras {
     pub plan: Option<fn(&str) -> Result<PlanFile, JobError>>,
     /// The stores it runs on where the user names none; empty: every embedded store of the build.
     pub stores: &'static [&'static str],
+    /// The parameter that says how many records there are; `None` where the input decides.
+    pub size: Option<&'static str>,
 }
 
 impl JobExtras {
     /// The extras of a job that has none.
-    pub const NONE: JobExtras = JobExtras { query: None, presets: &[], plan: None, stores: &[] };
+    pub const NONE: JobExtras = JobExtras { query: None, presets: &[], plan: None, stores: &[], size: None };
 }
 
 /// The contents of a plan file.

@@ -55,7 +55,7 @@ pub static JOB: JobInfo = JobInfo {
         },
     ],
     prepare,
-    extras: JobExtras { presets: preset::PRESETS, ..JobExtras::NONE },
+    extras: JobExtras { presets: preset::PRESETS, size: Some("rows"), ..JobExtras::NONE },
 };
 
 /// How a row is inserted.

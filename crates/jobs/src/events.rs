@@ -96,6 +96,7 @@ pub static JOB: JobInfo = JobInfo {
     extras: JobExtras {
         query: Some(QueryInfo { key: "COUNTER", holds: Holds::Values, render }),
         presets: preset::PRESETS,
+        size: Some("events"),
         ..JobExtras::NONE
     },
 };

@@ -66,7 +66,7 @@ pub static JOB: JobInfo = JobInfo {
         },
     ],
     prepare,
-    extras: JobExtras { presets: preset::PRESETS, ..JobExtras::NONE },
+    extras: JobExtras { presets: preset::PRESETS, size: Some("items"), ..JobExtras::NONE },
 };
 
 /// Which items are read back.

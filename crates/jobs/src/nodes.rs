@@ -72,7 +72,7 @@ pub static JOB: JobInfo = JobInfo {
         },
     ],
     prepare,
-    extras: JobExtras::NONE,
+    extras: JobExtras { size: Some("records"), ..JobExtras::NONE },
 };
 
 /// Most nodes a store can have.

@@ -63,6 +63,7 @@ pub static JOB: JobInfo = JobInfo {
             "ram,way=hll",
             "ram,way=theta",
         ],
+        size: Some("ids"),
         ..JobExtras::NONE
     },
 };

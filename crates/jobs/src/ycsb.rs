@@ -42,7 +42,7 @@ pub static JOB: JobInfo = JobInfo {
     records: "records",
     params: workload::PARAMS,
     prepare,
-    extras: JobExtras { plan: Some(plan::parse), ..JobExtras::NONE },
+    extras: JobExtras { plan: Some(plan::parse), size: Some("records"), ..JobExtras::NONE },
 };
 
 /// What reading back found.

@@ -109,6 +109,6 @@ impl Store for Echo {
 
     fn facts(&self) -> Result<Facts, StoreError> {
         let config = [("protocol".to_owned(), "RESP2".to_owned()), ("threads".to_owned(), "1".to_owned())].into();
-        Ok(Facts { product: "echo".into(), version: env!("CARGO_PKG_VERSION").into(), config })
+        Ok(Facts { product: "echo".into(), version: env!("CARGO_PKG_VERSION").into(), config, ..Facts::default() })
     }
 }

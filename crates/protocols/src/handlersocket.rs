@@ -289,6 +289,6 @@ impl Store for Rows {
             (text("innodb_flush_log_at_trx_commit"), text(self.level)),
             (text("connections"), text("one per client, shared by its slots (pipelined)")),
         ]);
-        Ok(Facts { product: "MariaDB, HandlerSocket".into(), version, config })
+        Ok(Facts { product: "MariaDB, HandlerSocket".into(), version, config, ..Facts::default() })
     }
 }

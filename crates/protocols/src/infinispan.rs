@@ -235,7 +235,7 @@ impl Store for Infinispan {
     }
 
     fn facts(&self) -> Result<Facts, StoreError> {
-        Ok(Facts { product: BUNDLE.product.into(), version: self.version.clone(), config: self.config.clone() })
+        Ok(Facts { product: BUNDLE.product.into(), version: self.version.clone(), config: self.config.clone(), ..Facts::default() })
     }
 
     fn holding(&self) -> Result<Holding, StoreError> {

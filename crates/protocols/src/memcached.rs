@@ -384,7 +384,24 @@ fn facts(endpoint: &Endpoint) -> Result<Facts, StoreError> {
         .filter(|(name, _)| SETTINGS.contains(name))
         .map(|(name, value)| (name.to_owned(), value.to_owned()))
         .collect();
-    Ok(Facts { product: "memcached".into(), version, config })
+    let set_up = command_line(&config).into_iter().collect();
+    Ok(Facts { product: "memcached".into(), version, config, set_up })
+}
+
+/// The command that starts a server with these settings; `None` where not all of them are known.
+fn command_line(settings: &BTreeMap<String, String>) -> Option<String> {
+    let number = |name: &str| settings.get(name)?.parse::<u64>().ok();
+    let [memory, item] = ["maxbytes", "item_size_max"].map(number);
+    let [clients, threads, power] = ["maxconns", "num_threads", "hashpower_init"].map(number);
+    let mut line = format!("memcached -m {} -I {} -c {} -t {}", memory? >> 20, item?, clients?, threads?);
+    line += &format!(" -f {} -n {}", settings.get("growth_factor")?, settings.get("chunk_size")?);
+    if let Some(power) = power.filter(|power| *power > 0) {
+        line += &format!(" -o hashpower={power}");
+    }
+    if settings.get("evictions").is_some_and(|evictions| evictions == "off") {
+        line += " -M";
+    }
+    Some(line)
 }
 
 /// Returns what a server's error means. `SERVER_ERROR` is a refusal where memcached uses it as one. Other servers, and proxies between client and

@@ -57,5 +57,5 @@ pub use run::{Ending, Trials, run};
 pub use task::{CheckRequest, Checking, ask, check};
 pub use trial::{Finished, Position};
 pub use users::place_of;
-pub use vary::{Axis, Variation, VaryError, axes};
+pub use vary::{Axis, Variation, VaryError, axes, other_settings};
 pub use worker::fork_server::serve_fork_server;

@@ -161,6 +161,19 @@ fn taken(axis: &Axis, value: &str, store: &PlannedStore) -> Option<Result<Spec, 
     Some(layers::check(store.info, &spec).map(|()| spec).map_err(|error| error.to_string()))
 }
 
+/// Returns the cell with every other value that a search may try of an option of its store, one at a time.
+pub fn other_settings(cell: &PlannedCell) -> Vec<PlannedCell> {
+    let open = cell.info.options.iter().filter(|option| option.asked(&cell.spec).is_none());
+    let values = open.filter_map(|option| Some((option.name, option.tunable?.values)));
+    let turned = values.flat_map(|(name, values)| values.iter().skip(1).map(move |value| (name, *value)));
+    let with = |(name, value): (&str, &str)| {
+        let mut spec = cell.spec.clone();
+        spec.options.insert(name.into(), value.into());
+        layers::check(cell.info, &spec).is_ok().then(|| PlannedCell { spec, ..cell.clone() })
+    };
+    turned.filter_map(with).collect()
+}
+
 fn turn_engine(settings: &mut Settings, key: &str, value: &str) -> Result<(), VaryError> {
     let range = ENGINE.iter().find(|(name, _)| *name == key).map_or("", |(_, range)| range);
     let refused = || wrong(format!("{key}={value}"), format!("use {range}"));

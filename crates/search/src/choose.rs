@@ -1,27 +1,62 @@
 //! The choice of a store by what the user needs, with real trials and within a budget of time.
+//!
+//! First the stores race, with the settings they come with. The best of those that meet the needs then race against their own other settings,
+//! one option at a time; a setting is taken only where it is shown to be ahead. Those to be taken are killed while they write, if data must be
+//! kept: one that loses what it acknowledged is out, and the next is killed. At last the first does the job with ten times the data.
 
+mod contest;
+mod decision;
+mod field;
+
+use crate::budget::Budget;
 use crate::lab::Lab;
-use crate::race::{Lap, Laps, RaceStanding, Raced, race};
-use analysis::{Better, Metric, Need, meets_all, shown_at, summarise};
+use crate::race::RaceTime;
+use analysis::Need;
+use contest::Contest;
+use field::Judge;
+use jobkit::Params;
 use runner::{PlannedCell, RunError};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
-use study::{
-    Alternative, Cell, Class, Decision, Durability, Meets, NeedShown, Quantity, RaceEnd, Rejection, RejectionKind,
-    StoreChoice,
-};
+use std::time::Duration;
+use study::{Cell, Class, Durability, MoreData, ShownPromise, StoreChoice};
 
-/// Beyond this share of the budget a running trial is stopped.
-const HARD_SHARE: f64 = 1.05;
+/// Shares of the budget that are kept free for what follows the race, where it is asked for.
+const KILLS_SHARE: f64 = 0.2;
+const SETTINGS_SHARE: f64 = 0.2;
+const MORE_SHARE: f64 = 0.1;
 
 /// The options of a choice.
 pub struct ChooseOptions {
-    /// What the user needs.
+    /// The user's needs.
     pub needs: Vec<Need>,
-    /// Wall time, from `begun`.
-    pub budget: Duration,
-    /// The start of the budget.
-    pub begun: Instant,
+    /// The time for it.
+    pub budget: Budget,
+    /// The job with more data; else why there is none.
+    pub more: Result<MoreWork, String>,
+}
+
+/// The job with more data.
+#[derive(Clone, Debug)]
+pub struct MoreWork {
+    /// The parameter that is raised.
+    pub param: &'static str,
+    /// How many times as much data there is.
+    pub times: u32,
+    /// All parameters of the job.
+    pub params: Params,
+}
+
+/// Kills of stores, and what they show.
+pub trait Kills {
+    /// Returns whether stores are killed at all.
+    fn are_asked_for(&self) -> bool;
+
+    /// Returns what is known of the level of durability a cell was measured at, from these kills or from earlier ones.
+    fn known(&self, cell: &Cell) -> Option<ShownPromise>;
+
+    /// Kills the store of a cell while clients write, as often as there is time for and as was asked. Does nothing where it cannot be killed, or
+    /// where earlier kills have shown enough.
+    fn kill(&mut self, planned: &PlannedCell, cell: &Cell, time: Duration);
 }
 
 /// Why there is no choice.
@@ -43,61 +78,123 @@ pub enum ChooseError {
     Interrupted,
 }
 
-/// Races the stores of the lab's plan: all together where there are needs, else those of one class and level of durability. `stop` is the lab's
-/// flag: it is set when the budget is used up or `interrupted` is set.
+/// Races the stores of the lab's plan: all together where there are needs, else those of one class and level of durability; and tries those to
+/// be taken further. `stop` is the lab's flag: it is set when the budget is used up or `interrupted` is set.
 ///
 /// # Errors
 /// See [`ChooseError`].
 pub fn choose(
     lab: &mut Lab<'_>,
     options: &ChooseOptions,
+    kills: &mut dyn Kills,
     stop: &AtomicBool,
     interrupted: &AtomicBool,
 ) -> Result<StoreChoice, ChooseError> {
-    let over = AtomicBool::new(false);
-    std::thread::scope(|scope| {
-        scope.spawn(|| {
-            while !over.load(Ordering::Relaxed) {
-                let is_late = options.begun.elapsed() > options.budget.mul_f64(HARD_SHARE);
-                if interrupted.load(Ordering::Relaxed) || is_late {
-                    stop.store(true, Ordering::Relaxed);
-                }
-                std::thread::sleep(Duration::from_millis(20));
-            }
-        });
-        let chosen = decide(lab, options, interrupted);
-        over.store(true, Ordering::Relaxed);
-        chosen
-    })
+    options.budget.watched(stop, interrupted, || Chooser { lab, options, kills, interrupted }.run())
 }
 
-fn decide(lab: &mut Lab<'_>, options: &ChooseOptions, interrupted: &AtomicBool) -> Result<StoreChoice, ChooseError> {
-    let planned = lab.plan().cells.clone();
-    let (baselines, stores): (Vec<PlannedCell>, Vec<PlannedCell>) = planned.into_iter().partition(|cell| cell.baseline);
-    for baseline in &baselines {
-        lab.trial(baseline, "baseline")?;
-    }
-    let groups = groups(lab, stores, &options.needs);
-    let mut choice = StoreChoice { budget_s: options.budget.as_secs_f64(), ..StoreChoice::default() };
-    let count = groups.len() as u32;
-    for (at, (kind, stores)) in (0u32..).zip(groups) {
-        // Each group has its share of the time that is left.
-        let left = options.budget.saturating_sub(options.begun.elapsed());
-        let deadline = options.begun.elapsed() + left / (count - at);
-        let mut field = Field { lab, options, baselines: &baselines, stores: &stores };
-        let seed = field.lab.plan().seed;
-        let mut raced = race(&mut field, stores.len(), deadline, seed)?;
-        if raced.ended == RaceEnd::Interrupted && !interrupted.load(Ordering::Relaxed) {
-            raced.ended = RaceEnd::Budget; // the trial that was under way was stopped with it
+struct Chooser<'c, 'l> {
+    lab: &'c mut Lab<'l>,
+    options: &'c ChooseOptions,
+    kills: &'c mut dyn Kills,
+    interrupted: &'c AtomicBool,
+}
+
+impl Chooser<'_, '_> {
+    fn run(mut self) -> Result<StoreChoice, ChooseError> {
+        let budget = self.options.budget;
+        let planned = self.lab.plan().cells.clone();
+        let (baselines, stores): (Vec<PlannedCell>, Vec<PlannedCell>) =
+            planned.into_iter().partition(|cell| cell.baseline);
+        for baseline in &baselines {
+            self.lab.trial(baseline, "baseline")?;
         }
-        choice.trials += raced.trials;
-        choice.decisions.push(decision(&field, kind, &raced));
+        let has_settings = stores.iter().any(|store| !runner::other_settings(store).is_empty());
+        let share = |asked: bool, share: f64| if asked { share } else { 0.0 };
+        let kills_from = 1.0 - share(self.options.more.is_ok(), MORE_SHARE);
+        let settings_until = kills_from - share(self.kills.are_asked_for(), KILLS_SHARE);
+        let race_until = settings_until - share(has_settings, SETTINGS_SHARE);
+
+        let mut contests = Vec::new();
+        let groups = groups(self.lab, stores, &self.options.needs);
+        let count = groups.len() as u32;
+        for (at, (kind, stores)) in (0u32..).zip(groups) {
+            // Each group has its share of the time that is left.
+            let until = |share: f64| {
+                let left = budget.whole.mul_f64(share).saturating_sub(budget.spent());
+                budget.spent() + left / (count - at)
+            };
+            let time = RaceTime { until: until(race_until), first_until: until(1.0) };
+            let judge = Judge { needs: &self.options.needs, baselines: &baselines };
+            let mut contest = Contest::new(kind, stores, judge);
+            contest.race(self.lab, self.kills, budget, time)?;
+            contests.push(contest);
+        }
+        for (at, contest) in (0u32..).zip(&mut contests) {
+            let left = budget.whole.mul_f64(settings_until).saturating_sub(budget.spent());
+            contest.race_settings(self.lab, self.kills, budget, budget.spent() + left / (count - at))?;
+        }
+        let mut choice = StoreChoice { budget_s: budget.whole.as_secs_f64(), ..StoreChoice::default() };
+        for (at, contest) in (0u32..).zip(&mut contests) {
+            let left = budget.whole.mul_f64(kills_from).saturating_sub(budget.spent());
+            self.kill_those_to_be_taken(contest, budget.spent() + left / (count - at));
+            let mut decision = contest.decision(self.lab, self.kills, self.interrupted);
+            decision.more_data = self.try_more(contest, &decision.take)?;
+            choice.trials += contest.trials();
+            choice.decisions.push(decision);
+        }
+        choice.used_s = budget.spent().as_secs_f64();
+        match choice.trials {
+            0 if self.interrupted.load(Ordering::Relaxed) => Err(ChooseError::Interrupted),
+            0 => Err(ChooseError::Budget { used_s: choice.used_s, needed_s: (4.0 * choice.used_s).ceil() }),
+            _ => Ok(choice),
+        }
     }
-    choice.used_s = options.begun.elapsed().as_secs_f64();
-    match choice.trials {
-        0 if interrupted.load(Ordering::Relaxed) => Err(ChooseError::Interrupted),
-        0 => Err(ChooseError::Budget { used_s: choice.used_s, needed_s: (4.0 * choice.used_s).ceil() }),
-        _ => Ok(choice),
+
+    /// Kills the stores that would be taken, one after the other, until one of them kept what it acknowledged and those beside it were killed, too.
+    fn kill_those_to_be_taken(&mut self, contest: &Contest<'_>, until: Duration) {
+        if !self.kills.are_asked_for() {
+            return;
+        }
+        let mut killed = Vec::new();
+        while !self.interrupted.load(Ordering::Relaxed) {
+            let take = contest.decision(self.lab, self.kills, self.interrupted).take;
+            let Some(at) = take.iter().position(|store| !killed.contains(store)) else { break };
+            let left = until.saturating_sub(self.options.budget.spent());
+            if left.is_zero() {
+                break;
+            }
+            let Some(planned) = contest.find(&take[at]) else { break };
+            let others = take.iter().filter(|store| !killed.contains(*store)).count() as u32;
+            let cell = contest.seen(self.lab, self.kills, planned);
+            self.kills.kill(planned, &cell, left / others);
+            killed.push(take[at].clone());
+        }
+    }
+
+    /// Lets the first to be taken do the job with more data, if there is time.
+    fn try_more(&mut self, contest: &Contest<'_>, take: &[String]) -> Result<Option<MoreData>, RunError> {
+        let Some(first) = take.first().and_then(|store| contest.find(store)) else { return Ok(None) };
+        let untried = |because: String| MoreData { because, ..MoreData::default() };
+        let work = match &self.options.more {
+            Ok(work) => work,
+            Err(because) => return Ok(Some(untried(because.clone()))),
+        };
+        let value = work.params.get(work.param).cloned().unwrap_or_default();
+        let tried = MoreData { times: work.times, param: work.param.into(), value: value.clone(), because: String::new() };
+        let expected = contest.took(first) * work.times;
+        if expected > self.options.budget.left() {
+            let because = format!("a trial of it may take {:.0} s, more than was left", expected.as_secs_f64().ceil());
+            return Ok(Some(MoreData { because, ..tried }));
+        }
+        let varied = [(work.param.to_owned(), value)].into();
+        let planned = PlannedCell { params: work.params.clone(), varied, ..first.clone() };
+        Ok(Some(match self.lab.trial(&planned, "more data") {
+            Ok(Some(_)) => tried,
+            Ok(None) => MoreData { because: "its trial was stopped".into(), ..tried },
+            Err(error @ RunError::Record(_)) => return Err(error),
+            Err(error) => MoreData { because: error.to_string(), ..tried },
+        }))
     }
 }
 
@@ -122,122 +219,4 @@ fn groups(lab: &Lab<'_>, stores: Vec<PlannedCell>, needs: &[Need]) -> Races {
     }
     groups.sort_by_key(|(key, _)| *key);
     groups.into_iter().map(|(kind, stores)| (Some(kind), stores)).collect()
-}
-
-/// Stores that race, as numbers.
-struct Field<'f, 'l> {
-    lab: &'f mut Lab<'l>,
-    options: &'f ChooseOptions,
-    baselines: &'f [PlannedCell],
-    stores: &'f [PlannedCell],
-}
-
-impl Field<'_, '_> {
-    /// A cell with what its trials show so far.
-    fn seen(&self, planned: &PlannedCell) -> Cell {
-        let mut cell = match self.lab.tested(planned) {
-            Some(tested) => Cell { trials: tested.trials.clone(), ..tested.cell.clone() },
-            None => self.lab.plan().cell(planned),
-        };
-        summarise(&mut cell);
-        cell
-    }
-
-    fn shown(&self, store: usize, alpha: f64) -> Vec<NeedShown> {
-        let baselines: Vec<Cell> = self.baselines.iter().map(|planned| self.seen(planned)).collect();
-        let baselines: Vec<&Cell> = baselines.iter().collect();
-        let cell = self.seen(&self.stores[store]);
-        self.options.needs.iter().map(|need| shown_at(need, &cell, &baselines, alpha)).collect()
-    }
-
-    fn name(&self, store: usize) -> String {
-        self.stores[store].spec.to_string()
-    }
-}
-
-impl Laps for Field<'_, '_> {
-    type Error = RunError;
-
-    fn lap(&mut self, store: usize, round: u32) -> Result<Lap, RunError> {
-        let planned = &self.stores[store];
-        let record = match self.lab.trial(planned, &format!("round {round}")) {
-            Ok(Some(record)) => record,
-            Ok(None) => return Ok(Lap::Stopped),
-            Err(error @ RunError::Record(_)) => return Err(error),
-            // One that cannot be run here is out, and the others go on.
-            Err(_) => return Ok(Lap::NotRun),
-        };
-        let metric = Metric::ranking(&self.lab.plan().cell(planned));
-        let figure = metric.of_trial(&record).filter(|figure| figure.is_finite() && *figure > 0.0);
-        Ok(match figure.filter(|_| record.verdict.is_ranked()) {
-            Some(figure) if metric.better() == Better::Higher => Lap::Figure(1.0 / figure),
-            Some(figure) => Lap::Figure(figure),
-            None => Lap::Void,
-        })
-    }
-
-    fn meets(&self, store: usize, alpha: f64) -> Meets {
-        meets_all(&self.shown(store, alpha))
-    }
-
-    fn spent(&self) -> Duration {
-        self.options.begun.elapsed()
-    }
-}
-
-/// What came of a race: those still in that meet the needs are taken; others that meet them are good enough.
-fn decision(field: &Field<'_, '_>, kind: Option<Kind>, raced: &Raced) -> Decision {
-    let shown: Vec<Vec<NeedShown>> =
-        (0..raced.standings.len()).map(|store| field.shown(store, analysis::NEED_ALPHA)).collect();
-    let (class, durability) = kind.map_or((None, None), |(class, durability)| (Some(class), durability));
-    let mut decision = Decision { class, durability, ended: raced.ended, ..Decision::default() };
-    let by_median = |mut stores: Vec<usize>| {
-        let typical = |store: &usize| stats::median(&raced.figures[*store]).unwrap_or(f64::INFINITY);
-        stores.sort_by(|a, b| typical(a).total_cmp(&typical(b)));
-        stores
-    };
-    let all = by_median((0..raced.standings.len()).collect());
-    let mut first = None;
-    for store in all {
-        let rejected = |kind, because: String| Rejection { store: field.name(store), kind, because };
-        match (raced.standings[store], meets_all(&shown[store])) {
-            (RaceStanding::Void, _) => decision.out.push(rejected(RejectionKind::Void, reason(field, store))),
-            (RaceStanding::NotRun, _) => decision.out.push(rejected(RejectionKind::NotRun, String::new())),
-            (RaceStanding::Missed, _) | (_, Meets::Missed) => {
-                let missed = shown[store].iter().find(|one| one.meets == Meets::Missed);
-                decision
-                    .out
-                    .push(rejected(RejectionKind::Missed, missed.map_or(String::new(), |one| one.need.clone())));
-            }
-            (_, Meets::NotShown) => decision.not_shown.push(field.name(store)),
-            (RaceStanding::In, Meets::Met) if raced.figures[store].is_empty() => {
-                decision.not_shown.push(field.name(store))
-            }
-            (RaceStanding::In, Meets::Met) => {
-                first.get_or_insert(store);
-                decision.take.push(field.name(store));
-            }
-            (RaceStanding::Worse | RaceStanding::Dear, Meets::Met) => {
-                let times = first.and_then(|first| times(&raced.figures[store], &raced.figures[first]));
-                decision.also.push(Alternative { store: field.name(store), times });
-            }
-        }
-    }
-    decision
-}
-
-/// How many times as much the one needs as the other.
-fn times(more: &[f64], less: &[f64]) -> Option<Quantity> {
-    stats::median_ratio(more, less, stats::Bootstrap::default()).map(|ratio| Quantity {
-        value: ratio.value,
-        low: ratio.low,
-        high: ratio.high,
-        level: ratio.level,
-        n: ratio.n as u32,
-    })
-}
-
-fn reason(field: &Field<'_, '_>, store: usize) -> String {
-    let verdict = field.seen(&field.stores[store]).verdict;
-    verdict.reasons.first().map_or(String::new(), |reason| reason.kind.name())
 }

@@ -23,12 +23,20 @@ pub struct Tested {
     pub cell: Cell,
     /// The trials of the cell.
     pub trials: Vec<TrialRecord>,
+    /// How its store was set up, as lines of its own configuration.
+    pub set_up: Vec<String>,
+}
+
+impl Tested {
+    fn new(cell: Cell) -> Tested {
+        Tested { cell, trials: Vec::new(), set_up: Vec::new() }
+    }
 }
 
 impl<'a> Lab<'a> {
     /// Makes a lab for the cells of a plan, which the study has already, and for others.
     pub fn new(plan: &'a Plan, stop: &'a AtomicBool, observer: &'a mut dyn Observer) -> Lab<'a> {
-        let cells = plan.cells.iter().map(|cell| Tested { cell: plan.cell(cell), trials: Vec::new() }).collect();
+        let cells = plan.cells.iter().map(|cell| Tested::new(plan.cell(cell))).collect();
         Lab { plan, trials: Trials::new(plan, &[]), cells, order: 0, expected: 0, stop, observer }
     }
 
@@ -76,8 +84,12 @@ impl<'a> Lab<'a> {
         self.cells[at].trials.push(finished.record.clone());
         let about = finished.about.as_ref();
         if let Some(about) = about {
+            self.cells[at].set_up.clone_from(&about.facts.set_up);
             let cell = &mut self.cells[at].cell;
             cell.logical_bytes = about.logical_bytes;
+            cell.product.clone_from(&about.facts.product);
+            cell.store_version.clone_from(&about.facts.version);
+            cell.store_config.clone_from(&about.facts.config);
             (cell.durability, cell.durability_source) = (Some(about.durability), Some(about.source));
         }
         self.observer.trial_finished(at, finished.record.clone(), about).map_err(RunError::Record)?;
@@ -91,7 +103,7 @@ impl<'a> Lab<'a> {
             return Ok(at);
         }
         self.observer.cell_added(cell.clone()).map_err(RunError::Record)?;
-        self.cells.push(Tested { cell, trials: Vec::new() });
+        self.cells.push(Tested::new(cell));
         Ok(self.cells.len() - 1)
     }
 }

@@ -5,6 +5,7 @@
 //! What never lives here: running a trial (crate `runner`), what a search found in words (crate `findings`).
 
 mod bound;
+mod budget;
 mod choose;
 pub mod effects;
 pub mod halving;
@@ -17,7 +18,8 @@ mod sample;
 mod tune;
 
 pub use bound::Bound;
-pub use choose::{ChooseError, ChooseOptions, choose};
+pub use budget::Budget;
+pub use choose::{ChooseError, ChooseOptions, Kills, MoreWork, choose};
 pub use lab::{Lab, Tested};
 pub use rate_trials::{RateOptions, find_rates, unsearched};
 pub use tune::{Objective, TuneError, TuneOptions, tune};

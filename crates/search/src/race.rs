@@ -77,6 +77,8 @@ pub struct Raced {
     pub standings: Vec<RaceStanding>,
     /// The figures of each store's trials.
     pub figures: Vec<Vec<f64>>,
+    /// The time that the latest trial of each took.
+    pub took: Vec<Duration>,
     /// Why it ended.
     pub ended: RaceEnd,
     /// Trials run.
@@ -84,6 +86,17 @@ pub struct Raced {
 }
 
 impl Raced {
+    /// Returns a race of so many stores before its first trial.
+    pub fn before(stores: usize) -> Raced {
+        Raced {
+            standings: vec![RaceStanding::In; stores],
+            figures: vec![Vec::new(); stores],
+            took: vec![Duration::ZERO; stores],
+            ended: RaceEnd::Decided,
+            trials: 0,
+        }
+    }
+
     /// Returns the stores still in, best median first.
     pub fn left(&self) -> Vec<usize> {
         let mut left: Vec<usize> =
@@ -97,26 +110,35 @@ impl Raced {
     }
 }
 
-/// Races the stores 0 to `stores` - 1 until everything is decided or another round would end behind `deadline` on the clock of the trials.
+/// The time on the clock of the trials until which a race may last.
+#[derive(Clone, Copy, Debug)]
+pub struct RaceTime {
+    /// The time behind which no round is to end.
+    pub until: Duration,
+    /// The same for the first rounds, without which nothing can be shown.
+    pub first_until: Duration,
+}
+
+impl RaceTime {
+    fn of_round(self, round: u32) -> Duration {
+        if round as usize <= FEWEST_TRIALS { self.until.max(self.first_until) } else { self.until }
+    }
+}
+
+/// Races the stores 0 to `stores` - 1 until everything is decided or another round would take too long.
 ///
 /// # Errors
 /// Those of the trials.
-pub fn race<L: Laps>(laps: &mut L, stores: usize, deadline: Duration, seed: u64) -> Result<Raced, L::Error> {
+pub fn race<L: Laps>(laps: &mut L, stores: usize, time: RaceTime, seed: u64) -> Result<Raced, L::Error> {
     let mut random = Rng::new(seed ^ 0x7261_6365_0000_0001);
-    let mut raced = Raced {
-        standings: vec![RaceStanding::In; stores],
-        figures: vec![Vec::new(); stores],
-        ended: RaceEnd::Decided,
-        trials: 0,
-    };
-    let mut took = vec![Duration::ZERO; stores];
+    let mut raced = Raced::before(stores);
     for round in 1..=MOST_ROUNDS {
         let mut order = raced.left();
         if order.is_empty() {
             return Ok(raced);
         }
-        let expected: Duration = order.iter().map(|store| took[*store]).sum();
-        if laps.spent() + expected > deadline {
+        let expected: Duration = order.iter().map(|store| raced.took[*store]).sum();
+        if laps.spent() + expected > time.of_round(round) {
             raced.ended = RaceEnd::Budget;
             return Ok(raced);
         }
@@ -134,10 +156,10 @@ pub fn race<L: Laps>(laps: &mut L, stores: usize, deadline: Duration, seed: u64)
                     return Ok(raced);
                 }
             }
-            took[store] = laps.spent().saturating_sub(before);
+            raced.took[store] = laps.spent().saturating_sub(before);
             raced.trials += 1;
         }
-        if round == 1 && is_all_said(laps, &mut raced, &took, deadline) {
+        if round == 1 && is_all_said(laps, &mut raced, time.of_round(round)) {
             return Ok(raced);
         }
         if (round as usize) < FEWEST_TRIALS {
@@ -154,13 +176,13 @@ pub fn race<L: Laps>(laps: &mut L, stores: usize, deadline: Duration, seed: u64)
 }
 
 /// Leaves aside what takes too much of the time. Returns whether a single store is left of which nothing more is asked.
-fn is_all_said<L: Laps>(laps: &L, raced: &mut Raced, took: &[Duration], deadline: Duration) -> bool {
+fn is_all_said<L: Laps>(laps: &L, raced: &mut Raced, deadline: Duration) -> bool {
     let left = raced.left();
     let to_come = deadline.saturating_sub(laps.spent()).mul_f64(DEAR);
-    let least = left.iter().map(|store| took[*store]).min().unwrap_or_default();
+    let least = left.iter().map(|store| raced.took[*store]).min().unwrap_or_default();
     for store in &left {
-        let is_dearer = took[*store] > least * DEARER;
-        if is_dearer && took[*store] * (FEWEST_TRIALS as u32 - 1) > to_come {
+        let took = raced.took[*store];
+        if took > least * DEARER && took * (FEWEST_TRIALS as u32 - 1) > to_come {
             raced.standings[*store] = RaceStanding::Dear;
         }
     }

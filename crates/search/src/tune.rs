@@ -1,5 +1,6 @@
 //! The search for the best setting, with real trials and within a budget of time.
 
+use crate::budget::Budget;
 use crate::effects::effects;
 use crate::halving::{self, Halved, Played, SettingTrials, halve};
 use crate::lab::{Lab, Tested};
@@ -11,15 +12,13 @@ use runner::{Axis, PlannedCell, PlannedStore, RunError, Variation, VaryError};
 use stats::{Permutations, Statistic};
 use std::str::FromStr;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use study::{Quantity, Status, TrialRecord, Tune, TuneEffect, TunedKey, TunedSetting};
 
 /// Share of the budget for the search; the rest is for comparing its best with the default.
 const SEARCH_SHARE: f64 = 0.6;
 /// Pairs of the final comparison: no more are needed, and the rank test of that many is exact.
 const MOST_PAIRS: u32 = 20;
-/// Beyond this share of the budget a running trial is stopped.
-const HARD_SHARE: f64 = 1.05;
 /// Trials of the default there must be time for: the first, two settings in the search, and two pairs behind it.
 const TRIALS_NEEDED: f64 = 8.0;
 /// Most settings that are tried.
@@ -85,10 +84,8 @@ fn bytes_per_record(trial: &TrialRecord, records: Option<f64>) -> Option<f64> {
 pub struct TuneOptions<'o> {
     /// The figure to optimise.
     pub objective: Objective,
-    /// Wall time, from `begun`.
-    pub budget: Duration,
-    /// The start of the budget.
-    pub begun: Instant,
+    /// The time for it.
+    pub budget: Budget,
     /// The store, private.
     pub store: &'o PlannedStore,
     /// The keys, each with its default first.
@@ -136,19 +133,8 @@ pub fn tune(
     stop: &AtomicBool,
     interrupted: &AtomicBool,
 ) -> Result<Tune, TuneError> {
-    let over = AtomicBool::new(false);
-    std::thread::scope(|scope| {
-        scope.spawn(|| {
-            while !over.load(Ordering::Relaxed) {
-                if interrupted.load(Ordering::Relaxed) || options.begun.elapsed() > options.budget.mul_f64(HARD_SHARE) {
-                    stop.store(true, Ordering::Relaxed);
-                }
-                std::thread::sleep(Duration::from_millis(20));
-            }
-        });
-        let tuned = Tuner { lab, options, cells: Vec::new(), settings: Vec::new() }.run(interrupted);
-        over.store(true, Ordering::Relaxed);
-        tuned
+    options.budget.watched(stop, interrupted, || {
+        Tuner { lab, options, cells: Vec::new(), settings: Vec::new() }.run(interrupted)
     })
 }
 
@@ -167,7 +153,7 @@ impl Tuner<'_, '_, '_> {
         let sizes: Vec<usize> = options.axes.iter().map(|axis| axis.values.len()).collect();
         let mut tune = Tune {
             objective: options.objective.name().into(),
-            budget_s: options.budget.as_secs_f64(),
+            budget_s: options.budget.whole.as_secs_f64(),
             combinations: sizes.iter().fold(1, |all, count| all.saturating_mul(*count as u64)),
             space: options
                 .axes
@@ -191,10 +177,10 @@ impl Tuner<'_, '_, '_> {
             return Err(TuneError::Void(format!("{} ({})", reason.kind.name(), reason.example)));
         }
         let trial = self.spent() - begun;
-        let search_until = options.budget.mul_f64(SEARCH_SHARE);
+        let search_until = options.budget.whole.mul_f64(SEARCH_SHARE);
         let affordable = halving::affordable(search_until.saturating_sub(self.spent()), trial);
         let needed = trial.mul_f64(TRIALS_NEEDED);
-        if affordable < 2 || options.budget < needed {
+        if affordable < 2 || options.budget.whole < needed {
             return Err(TuneError::Budget { trial_s: trial.as_secs_f64(), needed_s: needed.as_secs_f64().ceil() });
         }
         for setting in sample::settings(&sizes, affordable.min(MOST_SETTINGS), seed).into_iter().skip(1) {
@@ -269,7 +255,7 @@ impl Tuner<'_, '_, '_> {
         for pair in 0..MOST_PAIRS {
             let spent = self.spent();
             let typical = if pair > 0 { (spent - begun) / pair } else { Duration::ZERO };
-            if spent + typical > self.options.budget {
+            if spent + typical > self.options.budget.whole {
                 break;
             }
             let first = random.below(2) as usize;
@@ -358,6 +344,6 @@ impl SettingTrials for Tuner<'_, '_, '_> {
     }
 
     fn spent(&self) -> Duration {
-        self.options.begun.elapsed()
+        self.options.budget.spent()
     }
 }

@@ -3,13 +3,17 @@
 #![allow(clippy::unwrap_used)]
 
 use data::splitmix::Rng;
-use search::race::{Lap, Laps, RaceStanding, race};
+use search::race::{Lap, Laps, RaceStanding, RaceTime, race};
 use stats::{FEWEST_TRIALS, TrialFigures, separations};
 use std::convert::Infallible;
 use std::time::Duration;
 use study::{Meets, RaceEnd};
 
 const STUDIES: u64 = 1_000;
+
+fn until(until: Duration) -> RaceTime {
+    RaceTime { until, first_until: until }
+}
 
 /// Stores that take so long, typically, and the bound they must keep.
 struct Simulated {
@@ -79,7 +83,7 @@ impl Laps for Simulated {
 
 fn run(simulated: &mut Simulated, seed: u64) -> search::race::Raced {
     let stores = simulated.typical.len();
-    let Ok(raced) = race(simulated, stores, Duration::from_secs(100_000), seed);
+    let Ok(raced) = race(simulated, stores, until(Duration::from_secs(100_000)), seed);
     raced
 }
 
@@ -179,7 +183,7 @@ fn a_race_of_twelve_takes_at_most_four_tenths_of_the_trials_of_equal_repeats() {
 #[test]
 fn a_race_ends_in_time_and_says_why() {
     let mut simulated = Simulated::new(vec![1.0, 1.02, 1.01], None, 1);
-    let Ok(raced) = race(&mut simulated, 3, Duration::from_secs(8), 1);
+    let Ok(raced) = race(&mut simulated, 3, until(Duration::from_secs(8)), 1);
     assert_eq!((raced.ended, raced.trials), (RaceEnd::Budget, 6), "a third round would end behind it");
     let mut stopped = Simulated { most: 4, ..Simulated::new(vec![1.0, 2.0], None, 1) };
     assert_eq!(run(&mut stopped, 1).ended, RaceEnd::Interrupted);
@@ -190,7 +194,7 @@ fn a_race_ends_in_time_and_says_why() {
 #[test]
 fn a_store_whose_trials_take_most_of_the_time_is_left_aside_and_the_others_are_decided() {
     let mut simulated = Simulated { slow: Some(1), ..Simulated::new(vec![1.0, 60.0, 2.0], None, 1) };
-    let Ok(raced) = race(&mut simulated, 3, Duration::from_secs(100), 1);
+    let Ok(raced) = race(&mut simulated, 3, until(Duration::from_secs(100)), 1);
     assert_eq!(raced.standings, [RaceStanding::In, RaceStanding::Dear, RaceStanding::Worse]);
     assert!(raced.ended == RaceEnd::Decided && raced.figures[1].len() == 1, "{raced:?}");
 }

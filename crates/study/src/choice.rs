@@ -40,6 +40,28 @@ pub struct Decision {
     pub out: Vec<Rejection>,
     /// Stores of which it is not shown whether they meet the needs.
     pub not_shown: Vec<String>,
+    /// How many settings other than those the stores come with were raced against these.
+    pub settings_tried: u32,
+    /// The one of these that the first store to take has, where it is ahead: `page_size=8192`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub setting: Option<String>,
+    /// The job with more data on the first store to take; `None` where there is none to take, and in studies of earlier versions.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub more_data: Option<MoreData>,
+}
+
+/// A trial with more data. Its cell has the parameter among what is varied.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct MoreData {
+    /// How many times as much data there is; 0 where the job cannot have more.
+    pub times: u32,
+    /// The parameter that was raised.
+    pub param: String,
+    /// The value of the parameter.
+    pub value: String,
+    /// Why it was not tried; empty where it was.
+    pub because: String,
 }
 
 /// Why a race ended.
@@ -91,4 +113,6 @@ pub enum RejectionKind {
     Void,
     /// It could not be run.
     NotRun,
+    /// It lost what it had acknowledged when it was killed.
+    Lost,
 }

@@ -46,7 +46,7 @@ pub use account::WriteAccount;
 pub use answer::Answer;
 pub use budget::{Budget, BudgetLayer, BudgetPart, SlowBaseline};
 pub use cell::{Cell, CellKey, PhaseSummary};
-pub use choice::{Alternative, Decision, RaceEnd, Rejection, RejectionKind, StoreChoice};
+pub use choice::{Alternative, Decision, MoreData, RaceEnd, Rejection, RejectionKind, StoreChoice};
 pub use class::Class;
 pub use crash::{
     ClientSurvival, Crash, CrashCase, CrashCut, CrashFindings, CrashMeans, CrashMoment, KeptFiles, LOST_AGES_S,

@@ -31,11 +31,14 @@ pub(crate) fn title(study: &Study, colour: Colour) -> String {
 
 /// `5 trials per store after 1 warm-up`.
 fn trials(study: &Study) -> String {
-    let counted = study.cells.iter().map(|cell| cell.counted().count()).max().unwrap_or_default();
-    let trials = match counted {
-        0 => return "no trial yet".into(),
-        1 => "1 trial per store".to_owned(),
-        n => format!("{n} trials per store"),
+    let counted = study.cells.iter().filter(|cell| !cell.baseline).map(|cell| cell.counted().count());
+    let (least, most) = counted.fold((usize::MAX, 0), |(least, most), n| (least.min(n.max(1)), most.max(n)));
+    let trials = match (least, most) {
+        (_, 0) => return "no trial yet".into(),
+        (_, 1) => "1 trial per store".to_owned(),
+        // A search gives each as many as it needs.
+        (least, most) if study.choice.is_some() && least < most => format!("{least} to {most} trials per store"),
+        (_, n) => format!("{n} trials per store"),
     };
     match study.warmups {
         0 => trials,

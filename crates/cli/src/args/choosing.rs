@@ -27,6 +27,9 @@ pub struct ChooseArguments {
     /// Time for all of it
     #[arg(long, value_name = "TIME", default_value = "1m", value_parser = duration)]
     pub budget: Duration,
+    /// Kills of each store that would be taken, while clients write [default: 20 where durability= is needed, else none]
+    #[arg(long, value_name = "N", value_parser = whole(0, 100_000))]
+    pub cuts: Option<u32>,
     /// Input: a file, or a name `kvtrial jobs` shows
     #[arg(long, value_name = "FILE|NAME")]
     pub data: Option<String>,

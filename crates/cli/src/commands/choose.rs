@@ -1,5 +1,7 @@
 //! `kvtrial choose`: the store that fits, by what the user needs.
 
+mod kills;
+
 use super::ending::{NOTHING_KEPT, write_cells};
 use super::needs::{Needed, can_show};
 use super::notebook::{Closed, Notebook, interrupted, stopped};
@@ -12,7 +14,8 @@ use analysis::NeedKind;
 use archive::StudyDir;
 use engine::{Arrivals, Settings};
 use runner::{Asked, KeysFound, Plan, PlannedStore, Request, Rounds, Variation};
-use search::{ChooseError, ChooseOptions, Lab};
+use kills::Killer;
+use search::{Budget, ChooseError, ChooseOptions, Kills, Lab, MoreWork};
 use std::sync::atomic::AtomicBool;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 use store::StoreInfo;
@@ -22,11 +25,16 @@ use study::{BudgetLayer, Class, Spec, StoreChoice, Study};
 /// budget.
 const TRIAL_SECONDS: std::ops::RangeInclusive<f64> = 0.3..=5.0;
 const TRIALS: f64 = 6.0;
-const TRIALS_SHARE: f64 = 0.6;
+const TRIALS_SHARE: f64 = 0.4;
+
+/// Kills of each store that would be taken, where data must be kept.
+const CUTS: u32 = 20;
+/// How many times as much data the first to be taken is tried with.
+const MORE: u32 = 10;
 
 /// Races, decides and reports.
 pub fn choose(arguments: &ChooseArguments) -> Result<u8, CommandFailure> {
-    let plan = plan(arguments)?;
+    let Chosen { plan, more } = plan(arguments)?;
     let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
     let needs = arguments.needs.iter().map(|need| need.text.clone()).collect();
     let study = plan.study(redacted_command(), study::rfc3339(now));
@@ -42,15 +50,22 @@ pub fn choose(arguments: &ChooseArguments) -> Result<u8, CommandFailure> {
         candidates.join(", ")
     ));
 
-    let begun = Instant::now();
+    let budget = Budget { whole: arguments.budget, begun: Instant::now() };
     let mut notebook = Notebook::new(directory, &plan);
     let stop = AtomicBool::new(false);
     let mut lab = Lab::new(&plan, &stop, &mut notebook);
-    let options = ChooseOptions { needs: arguments.needs.clone(), budget: arguments.budget, begun };
-    let chosen = search::choose(&mut lab, &options, &stop, host::interrupt::flag());
+    let options = ChooseOptions { needs: arguments.needs.clone(), budget, more };
+    let mut killer = Killer::new(cuts(arguments), plan.base.clone(), arguments.seed, arguments.deadline, &stop);
+    let chosen = search::choose(&mut lab, &options, &mut killer, &stop, host::interrupt::flag());
     notebook.progress.finish();
     if let Ok(choice) = &chosen {
-        notebook.directory.amend(|study| study.choice = Some(with_set_up(choice.clone(), study)))?;
+        notebook.directory.amend(|study| {
+            for cell in study.cells.iter_mut().filter(|cell| !cell.baseline) {
+                cell.durability_shown = killer.known(cell);
+            }
+            study.crash = Some(killer.made).filter(|made| !made.cases.is_empty());
+            study.choice = Some(with_set_up(choice.clone(), study));
+        })?;
     }
     let is_interrupted = host::interrupt::requested();
     let closed = notebook.close(match &chosen {
@@ -90,7 +105,20 @@ pub fn choose(arguments: &ChooseArguments) -> Result<u8, CommandFailure> {
     Ok(if is_decided { failure::GOOD } else { failure::VOID })
 }
 
-fn plan(arguments: &ChooseArguments) -> Result<Plan, CommandFailure> {
+/// How often each store that would be taken is killed.
+fn cuts(arguments: &ChooseArguments) -> u32 {
+    let is_needed = arguments.needs.iter().any(|need| matches!(need.kind, NeedKind::Durability(_)));
+    arguments.cuts.unwrap_or(if is_needed { CUTS } else { 0 })
+}
+
+/// The choice, planned.
+struct Chosen {
+    plan: Plan,
+    /// The job with more data; else why there is none.
+    more: Result<MoreWork, String>,
+}
+
+fn plan(arguments: &ChooseArguments) -> Result<Chosen, CommandFailure> {
     let job = target::job(&arguments.job)?;
     let needed = Needed::of(&arguments.needs)?;
     can_show(job, &arguments.set, &arguments.needs)?;
@@ -130,9 +158,29 @@ fn plan(arguments: &ChooseArguments) -> Result<Plan, CommandFailure> {
         keys_found: KeysFound::Refuse,
         execution: super::fork_server::execution(),
     };
-    request
+    let larger = larger(&request);
+    let mut plan = request
         .study(&Variation::none(), &mut |words| note(&format!("kvtrial: {words}")))
-        .map_err(CommandFailure::of_request)
+        .map_err(CommandFailure::of_request)?;
+    let more = larger.and_then(|work| match plan.job_cache.add(&work.params) {
+        Ok(_) => Ok(work),
+        Err(problem) => Err(problem.to_string()),
+    });
+    Ok(Chosen { plan, more })
+}
+
+/// The job with more data; else why there is none.
+fn larger(request: &Request) -> Result<MoreWork, String> {
+    let size = request.job.extras.size.filter(|_| request.data.is_none());
+    let param = size.ok_or("its input says how much there is, and --data can bring more")?;
+    let value = request.params.get(param).map_or("", String::as_str);
+    let records = data::count::whole(value).ok_or_else(|| format!("{param}={value} is no number to multiply"))?;
+    let mut params = request.params.clone();
+    params.insert(param.into(), records.saturating_mul(u64::from(MORE)).to_string());
+    let work = MoreWork { param, times: MORE, params };
+    // Whether there is room for it.
+    let larger = Request { params: work.params.clone(), ..request.clone() };
+    larger.study(&Variation::none(), &mut |_| {}).map(|_| work).map_err(|problem| problem.to_string())
 }
 
 /// The stores that are named, or every one that is found here, each product once; with the baseline that memory is counted from.
@@ -173,7 +221,7 @@ fn found() -> Vec<Spec> {
 
 /// The same choice, with how each first one was set up.
 fn with_set_up(mut choice: StoreChoice, study: &Study) -> StoreChoice {
-    for decision in &mut choice.decisions {
+    for decision in choice.decisions.iter_mut().filter(|decision| decision.set_up.is_empty()) {
         let cell = decision.take.first().and_then(|store| study.cells.iter().find(|cell| cell.store == *store));
         decision.set_up = cell.map(set_up::lines).unwrap_or_default();
     }

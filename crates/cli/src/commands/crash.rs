@@ -1,21 +1,19 @@
 //! `kvtrial crash`: does a store keep what it acknowledged?
 
+pub(super) mod case;
 mod plan;
 
 use super::run::{default_directory, redacted_command};
-use super::{fork_server, report_files, shown, target};
+use super::{fork_server, report_files, target};
 use crate::args::CrashArguments;
 use crate::failure::{self, CommandFailure};
 use crate::output::{error_colour, note, print_painted};
+use case::{case, remember, sum_up, take_facts};
 use plan::PlannedCrash;
 use runner::{BrokenFiles, CrashRequest, Crashed, RunError};
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
-use store::{Facts, StoreInfo};
-use study::{
-    Crash, CrashCase, CrashMeans, CrashMoment, Durability, Promise, SCHEMA, ShownPromise, ShownWhere, Spec,
-    StruckNodes, Study,
-};
+use study::{Crash, CrashCase, CrashMeans, CrashMoment, Promise, SCHEMA, StruckNodes, Study};
 use terminal::CrashView;
 
 /// Crashes each level of each store and says whether it kept its promise.
@@ -166,49 +164,11 @@ fn begin(
     })
 }
 
-fn case(info: &StoreInfo, spec: &Spec) -> CrashCase {
-    let named = Spec { durability: None, ..spec.clone() }.to_string();
-    let case = CrashCase { store: named, level: spec.durability, ..CrashCase::default() };
-    if info.durabilities == [Durability::None] {
-        return CrashCase { promise: Promise::NothingToShow, ..case };
-    }
-    case
-}
-
 fn crash_of(study: &mut Study) -> &mut Crash {
     study.crash.get_or_insert_default()
-}
-
-fn take_facts(case: &mut CrashCase, facts: &Facts) {
-    case.product.clone_from(&facts.product);
-    case.store_version.clone_from(&facts.version);
-    case.store_config.clone_from(&facts.config);
 }
 
 /// Whether everything was killed while clients wrote: only that says something of the level of a store by itself.
 fn is_usual(crash: &Crash) -> bool {
     (crash.means, crash.nodes, crash.during) == (CrashMeans::Kill, StruckNodes::All, CrashMoment::Write)
-}
-
-/// Keeps what the cuts since the first `done` have shown, for the studies that follow.
-fn remember(case: &CrashCase, done: usize, facts: &Facts) {
-    let (Some(level), fresh) = (case.level, &case.cuts[done..]) else { return };
-    let promise = crash::promise(level, fresh);
-    if !matches!(promise, Promise::Kept | Promise::Broken) {
-        return;
-    }
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
-    let day = study::rfc3339(now).chars().take_while(|c| *c != 'T').collect();
-    let cuts = fresh.len() as u32;
-    let shown = ShownPromise { place: ShownWhere::Here, promise, means: CrashMeans::Kill, cuts, day };
-    shown::remember(&case.store, level, facts, shown);
-}
-
-/// What the cuts so far come to.
-fn sum_up(case: &mut CrashCase) {
-    let level = case.level.unwrap_or(Durability::None);
-    case.promise = crash::promise(level, &case.cuts);
-    case.not_ruled_out = (case.promise == Promise::Kept).then(|| crash::ruled_out(case.cuts.len() as u32));
-    let recoveries: Vec<f64> = case.cuts.iter().filter_map(|cut| cut.recovery_s).collect();
-    case.recovery_s = analysis::quantity(&recoveries);
 }

@@ -5,17 +5,15 @@ use terminal::Colour;
 
 /// Returns every table of a study: what a search found, or its cells; its crashes.
 pub fn text(study: &Study, colour: Colour) -> String {
-    let crashes = study.crash.as_ref().map(|_| terminal::crash_text(study, colour)).unwrap_or_default();
-    let cells = match &study.tune {
+    match &study.tune {
         Some(_) => terminal::tune_text(study, colour),
         None if !study.rate_search.is_empty() => terminal::rate_search(study, colour),
-        None if study.cells.is_empty() && !crashes.is_empty() => String::new(),
+        None if study.cells.is_empty() && study.crash.is_some() => terminal::crash_text(study, colour),
         None => {
             let level = levelled(study).map(|words| format!("\n{}", terminal::sentence(&words, colour)));
             terminal::study_table(study, colour) + &level.unwrap_or_default()
         }
-    };
-    cells + &crashes
+    }
 }
 
 /// How to give stores of different levels the same one, where they have one in common; `None` where the user chose several of one store.

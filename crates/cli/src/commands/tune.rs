@@ -11,7 +11,7 @@ use archive::StudyDir;
 use engine::Settings;
 use jobkit::{JobInfo, Params};
 use runner::{Asked, Axis, KeysFound, PlannedStore, Request, Rounds};
-use search::{Lab, Objective, TuneError, TuneOptions, tune};
+use search::{Budget, Lab, Objective, TuneError, TuneOptions, tune};
 use std::sync::atomic::AtomicBool;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 use study::Class;
@@ -67,12 +67,12 @@ pub fn tune_command(arguments: &TuneArguments) -> Result<u8, CommandFailure> {
         keys.join(", ")
     ));
 
-    let begun = Instant::now();
+    let budget = Budget { whole: arguments.budget, begun: Instant::now() };
     let mut notebook = Notebook::new(directory, &plan);
     let stop = AtomicBool::new(false);
     let mut lab = Lab::new(&plan, &stop, &mut notebook);
     let options =
-        TuneOptions { objective, budget: arguments.budget, begun, store: &store, axes, params: &params, settings };
+        TuneOptions { objective, budget, store: &store, axes, params: &params, settings };
     let tuned = tune(&mut lab, &options, &stop, host::interrupt::flag());
     notebook.progress.finish();
     if let Ok(tuned) = &tuned {

@@ -120,3 +120,58 @@ fn what_cannot_be_chosen_by_is_refused_before_anything_is_started() {
         assert!(ran.status == 2 && ran.study.is_none() && ran.stderr.contains(said), "{words}: {}", ran.said());
     }
 }
+
+#[test]
+fn those_to_be_taken_are_killed_and_one_that_loses_what_it_acknowledged_is_out_though_it_is_fastest() {
+    let desk = crate::plugins::with_ordered();
+    // The plugin keeps all in memory, and says of itself that a kill loses nothing.
+    let ran = choose(&desk, "-s plugin:./ordered.so -s lmdb,burn=3ms --need durability=os --cuts 3 --budget 2m");
+    assert_eq!(ran.status, 0, "{}", ran.said());
+    let study = ran.study.as_ref().unwrap();
+    let decision = decision(&ran);
+    assert_eq!(names(&decision["take"]), ["lmdb,burn=3ms"], "{}", ran.said());
+    assert_eq!(names(&decision["out"]), ["plugin:./ordered.so"], "{}", ran.said());
+    let said = ran.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(said.contains("kept every acknowledged write in 3 kills"), "{}", ran.said());
+    assert_eq!(study["crash"]["cases"].as_array().unwrap().len(), 2, "{}", ran.said());
+    assert_eq!(said.matches("Every level of every store").count(), 1, "{}", ran.said());
+    // Without the need it is enough that kills are asked for.
+    let desk = crate::plugins::with_ordered();
+    let ran = choose(&desk, "-s plugin:./ordered.so -s lmdb,burn=3ms --need p99<1s --cuts 2 --budget 2m");
+    let out = &self::decision(&ran)["out"][0];
+    assert_eq!((&out["kind"], &out["because"]), (&"lost".into(), &"os".into()), "{}", ran.said());
+}
+
+#[test]
+fn the_first_to_take_does_the_job_with_ten_times_the_data_and_other_settings_are_raced() {
+    let desk = Desk::new();
+    let ran = choose(&desk, "-s sqlite -s lmdb,burn=3ms --need p99<1s --budget 3m");
+    assert_eq!(ran.status, 0, "{}", ran.said());
+    let decision = decision(&ran);
+    assert!(decision["settings_tried"].as_u64().unwrap() > 0, "{}", ran.said());
+    assert_eq!(decision["more_data"]["times"], 10);
+    assert_eq!((&decision["more_data"]["param"], &decision["more_data"]["value"]), (&"records".into(), &"500".into()));
+    let said = ran.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(said.contains("With 10 times the data (records=500), in one trial: time "), "{}", ran.said());
+    assert!(said.contains(" of the best, tried one at a time"), "{}", ran.said());
+    // The trial with more data stands in no ranking.
+    assert!(!said.contains("combinations"), "{}", ran.said());
+    // A store whose input says how much there is has the reason instead.
+    let ran = desk.kvtrial("choose fans --data gen:40:7 -s lmdb --budget 30s --out other");
+    assert!(ran.said().contains("More data was not tried: its input says"), "{}", ran.said());
+}
+
+#[test]
+fn the_settings_of_sqlite_are_statements_that_give_a_new_file_the_same_ones() {
+    let desk = Desk::new();
+    let ran = choose(&desk, "-s sqlite,page_size=8192,cache_size=16MiB --need p99<1s --budget 30s");
+    let lines: Vec<&str> =
+        decision(&ran)["set_up"].as_array().unwrap().iter().map(|line| line.as_str().unwrap()).collect();
+    let asked = "import sqlite3, sys\n\
+                 db = sqlite3.connect('fresh.db', isolation_level=None)\n\
+                 for line in sys.argv[1:]: db.execute(line)\n\
+                 print([db.execute('PRAGMA ' + name).fetchone()[0] for name in ('page_size', 'cache_size', 'journal_mode')])\n";
+    let python = std::process::Command::new("python3").current_dir(desk.path()).args(["-c", asked]).args(&lines).output();
+    let said = String::from_utf8_lossy(&python.unwrap().stdout).into_owned();
+    assert_eq!(said.trim(), "[8192, -16384, 'wal']", "{lines:?}");
+}

@@ -68,7 +68,7 @@ fn the_plugin_that_new_writes_in_zig_passes_check_and_runs() {
     passes_check("zig");
 }
 
-fn with_ordered() -> Desk {
+pub fn with_ordered() -> Desk {
     let desk = Desk::new();
     assert_eq!(desk.kvtrial("new other --plugin c").status, 0);
     desk.file("ordered.c", ORDERED);

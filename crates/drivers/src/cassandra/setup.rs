@@ -330,7 +330,7 @@ impl Store for Cassandra {
             ("driver", "scylla".into()),
         ];
         config.extend(said.map(|(name, value): (&str, String)| (name.to_owned(), value)));
-        Ok(Facts { product: product.into(), version, config })
+        Ok(Facts { product: product.into(), version, config, ..Facts::default() })
     }
 
     fn belongings(&self) -> Belongings<'_> {

@@ -147,7 +147,7 @@ impl Store for CouchDb {
             (text("database"), self.database.trim_start_matches('/').to_owned()),
             (text("driver"), text("hyper")),
         ]);
-        Ok(Facts { product: self.product.into(), version: self.version.clone(), config })
+        Ok(Facts { product: self.product.into(), version: self.version.clone(), config, ..Facts::default() })
     }
 }
 

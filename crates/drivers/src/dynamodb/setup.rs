@@ -249,6 +249,6 @@ impl Store for DynamoDb {
         if self.product == "dynalite" {
             config.insert(text("stand-in"), text("for Amazon DynamoDB: these figures are not Amazon's"));
         }
-        Ok(Facts { product: self.product.clone(), version: self.version.clone(), config })
+        Ok(Facts { product: self.product.clone(), version: self.version.clone(), config, ..Facts::default() })
     }
 }

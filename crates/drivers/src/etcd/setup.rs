@@ -254,7 +254,7 @@ impl Store for Etcd {
             (text("login"), text(if self.tickets.is_some() { "a token with each request" } else { "none" })),
             (text("driver"), text("hyper")),
         ]);
-        Ok(Facts { product: "etcd".into(), version: self.version.clone(), config })
+        Ok(Facts { product: "etcd".into(), version: self.version.clone(), config, ..Facts::default() })
     }
 }
 

@@ -232,7 +232,7 @@ impl Store for MongoDb {
         };
         config.insert("connections".into(), connections);
         config.insert("driver".into(), "mongodb".into());
-        Ok(Facts { product: identity.product.into(), version, config })
+        Ok(Facts { product: identity.product.into(), version, config, ..Facts::default() })
     }
 
     fn belongings(&self) -> Belongings<'_> {

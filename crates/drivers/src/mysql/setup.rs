@@ -140,6 +140,17 @@ async fn settings(conn: &mut Conn) -> mysql_async::Result<BTreeMap<String, Strin
     Ok(all::<(String, String), _>(conn.query_iter(query).await?).await?.into_iter().collect())
 }
 
+/// Lines of an option file.
+fn set_up(settings: &BTreeMap<String, String>) -> Vec<String> {
+    let line = |(name, value): (&String, &String)| match (name.as_str(), value.as_str()) {
+        // A value would be the name of the file.
+        ("log_bin", "OFF") => "skip_log_bin".into(),
+        ("log_bin", _) => "log_bin".into(),
+        _ => format!("{name} = {value}"),
+    };
+    std::iter::once("[mysqld]".to_owned()).chain(settings.iter().map(line)).collect()
+}
+
 fn durability(settings: &BTreeMap<String, String>) -> Durability {
     match settings.get("innodb_flush_log_at_trx_commit").map(String::as_str) {
         Some("0") => Durability::None,
@@ -183,10 +194,11 @@ impl Store for MySql {
     fn facts(&self) -> Result<Facts, StoreError> {
         let mut config = self.ask(SETUP_TIMEOUT, async |conn| settings(conn).await)?;
         let version = config.remove("version").unwrap_or_default();
+        let set_up = set_up(&config);
         let product = Product::of_version(&version).name().to_owned();
         config.insert("connections".into(), "one a slot (the protocol does not pipeline)".into());
         config.insert("driver".into(), "mysql_async".into());
-        Ok(Facts { product, version: number(&version).to_owned(), config })
+        Ok(Facts { product, version: number(&version).to_owned(), config, set_up })
     }
 
     fn belongings(&self) -> Belongings<'_> {

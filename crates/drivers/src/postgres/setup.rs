@@ -277,13 +277,14 @@ impl Store for Postgres {
             settings(&self.endpoint, &client).await
         })?;
         let version = config.remove("server_version").unwrap_or_default();
+        let set_up = config.iter().map(|(name, value)| format!("{name} = '{value}'")).collect();
         let version = version.split_whitespace().next().unwrap_or_default().to_owned();
         config.insert("connections".into(), "one per client, shared by its slots (pipelined)".into());
         config.insert("driver".into(), "tokio-postgres".into());
         let (layout, values) = self.layout.describe();
         config.insert("layout".into(), layout.into());
         config.insert("values".into(), values.into());
-        Ok(Facts { product: "PostgreSQL".into(), version, config })
+        Ok(Facts { product: "PostgreSQL".into(), version, config, set_up })
     }
 
     fn belongings(&self) -> Belongings<'_> {

@@ -198,6 +198,6 @@ impl Store for S3 {
         if self.target == Target::Private {
             config.insert(text("stand-in"), text("for Amazon S3: these figures are not Amazon's"));
         }
-        Ok(Facts { product: self.product.clone(), version: self.version.clone(), config })
+        Ok(Facts { product: self.product.clone(), version: self.version.clone(), config, ..Facts::default() })
     }
 }

@@ -263,7 +263,7 @@ impl Engine for Environment {
             None => config.push(("method", "btree".into())),
         }
         let config = config.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
-        Ok(Facts { product: "Berkeley DB".into(), version: self.library.version.clone(), config })
+        Ok(Facts { product: "Berkeley DB".into(), version: self.library.version.clone(), config, ..Facts::default() })
     }
 
     fn again(&self, Fault(words): &Fault) -> bool {

@@ -73,7 +73,7 @@ impl Opened {
         // SAFETY: config and everything it points to outlive the call; `store` and `why` are places for the answer.
         let code = unsafe { (functions.open)(&config, &mut store, why.as_mut_ptr().cast::<c_char>()) };
         refused(code, &why, "open").map_err(|problem| StoreError::open(&spec, problem))?;
-        let facts = Facts { product: name, version, config: options };
+        let facts = Facts { product: name, version, config: options, ..Facts::default() };
         Ok(Box::new(Opened { held: Arc::new(Held { functions, store }), capabilities, facts, spec }))
     }
 

@@ -48,7 +48,7 @@ impl Store for Lines {
         let says =
             [("map", "lines"), ("library", "kvtrial's own: a cache line a record, extendible hashing, huge pages")];
         let config = says.into_iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
-        Ok(Facts { product: "ram".into(), version: env!("CARGO_PKG_VERSION").into(), config })
+        Ok(Facts { product: "ram".into(), version: env!("CARGO_PKG_VERSION").into(), config, ..Facts::default() })
     }
 
     fn holding(&self) -> Result<Holding, StoreError> {

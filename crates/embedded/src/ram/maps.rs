@@ -159,7 +159,7 @@ impl<M: Map<Vec<u8>> + 'static, C: Map<i64> + 'static> Store for MapStore<M, C> 
 
     fn facts(&self) -> Result<Facts, StoreError> {
         let config = [("map".to_owned(), self.name.to_owned()), ("library".to_owned(), self.library.to_owned())].into();
-        Ok(Facts { product: "ram".into(), version: env!("CARGO_PKG_VERSION").into(), config })
+        Ok(Facts { product: "ram".into(), version: env!("CARGO_PKG_VERSION").into(), config, ..Facts::default() })
     }
 
     fn holding(&self) -> Result<Holding, StoreError> {

@@ -3,6 +3,7 @@
 use super::{CACHE_SIZE, CHECKPOINT, MAPPED, PAGE_SIZE, SYNCHRONOUS};
 use crate::shared::embedded::{Buffers, EmbeddedReply, Fault, place};
 use rusqlite::{Connection, OpenFlags, Params, Row, TransactionBehavior};
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -133,6 +134,13 @@ impl Database {
     }
 }
 
+/// Statements for a new file, in the order that they need: the size of a page is settled by the first of the others. Memory for pages is in KiB, where it is negative.
+fn set_up(config: &BTreeMap<String, String>, cache_bytes: i64) -> Vec<String> {
+    let names = ["page_size", "journal_mode", "synchronous", "mmap_size", "wal_autocheckpoint"];
+    let stated = names.iter().filter_map(|name| Some(format!("PRAGMA {name} = {};", config.get(*name)?)));
+    stated.chain([format!("PRAGMA cache_size = -{};", cache_bytes / 1024)]).collect()
+}
+
 impl Store for Sqlite {
     fn capabilities(&self) -> &Capabilities {
         &self.capabilities
@@ -177,6 +185,7 @@ impl Store for Sqlite {
             other => other.to_owned(),
         };
         facts.config.insert("synchronous".into(), synchronous);
+        facts.set_up = set_up(&facts.config, cache);
         Ok(facts)
     }
 

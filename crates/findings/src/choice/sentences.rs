@@ -1,17 +1,40 @@
 //! A decision in words.
 
+use crate::figures;
 use crate::needs;
 use crate::ranking::verdict::ahead;
-use analysis::Metric;
-use study::{Cell, Class, Decision, Meets, Quantity, RaceEnd, RejectionKind, StoreChoice, Study};
+use analysis::{Metric, Unit};
+use study::{
+    Cell, Class, Decision, Durability, Meets, MoreData, Promise, Quantity, RaceEnd, RejectionKind, StoreChoice, Study,
+};
 use words::{class_heading, units};
 
 /// From this many others on, those that are as good are a list behind the first.
 const MANY: usize = 3;
 
-/// Returns ` It meets both needs.`, or nothing.
-fn sentence(who: &str, what: &str) -> String {
-    if what.is_empty() { String::new() } else { format!(" {who} {what}.") }
+/// Returns ` It meets both needs and is faster.`, or nothing.
+fn sentence(who: &str, what: &[&str]) -> String {
+    let what: Vec<&str> = what.iter().copied().filter(|it| !it.is_empty()).collect();
+    match what.as_slice() {
+        [] => String::new(),
+        [one] => format!(" {who} {one}."),
+        [firsts @ .., last] => format!(" {who} {} and {last}.", firsts.join(", ")),
+    }
+}
+
+/// Says what kills of a store have shown, as the end of a sentence about it.
+fn kept(study: &Study, store: &str) -> String {
+    let cell = cells(study, [&store.to_owned()]).into_iter().next();
+    let shown = cell.and_then(|cell| Some((cell.durability?, cell.durability_shown.as_ref()?)));
+    let Some((level, shown)) = shown.filter(|(_, shown)| shown.promise == Promise::Kept) else { return String::new() };
+    let kills = match shown.cuts {
+        1 => "1 kill".to_owned(),
+        cuts => format!("{} kills", units::whole(u64::from(cuts))),
+    };
+    match level {
+        Durability::Second => format!("lost nothing older than a second in {kills}"),
+        _ => format!("kept every acknowledged write in {kills}"),
+    }
 }
 
 /// Says which store to take, what it meets, and how far it is ahead of the next.
@@ -40,12 +63,13 @@ pub(super) fn take(study: &Study, decision: &Decision) -> String {
     let take = if of.is_empty() { "Take" } else { "take" };
     match decision.take.as_slice() {
         [_] => {
-            let said: Vec<String> = [meets, lead.unwrap_or_default()].into_iter().filter(|it| !it.is_empty()).collect();
-            format!("{of}{take} {first}.{}", sentence("It", &said.join(" and ")))
+            let said = [&meets, lead.as_deref().unwrap_or_default(), &kept(study, first)];
+            format!("{of}{take} {first}.{}", sentence("It", &said))
         }
         [_, others @ ..] if others.len() >= MANY => {
             let others = others.join(", ");
-            format!("{of}{take} {first}.{} As good, as far as this shows: {others}.", sentence("It", &meets))
+            let said = sentence("It", &[&meets, &kept(study, first)]);
+            format!("{of}{take} {first}.{said} As good, as far as this shows: {others}.")
         }
         [.., last] => {
             let others = decision.take[..decision.take.len() - 1].join(", ");
@@ -54,7 +78,7 @@ pub(super) fn take(study: &Study, decision: &Decision) -> String {
                 RaceEnd::Budget => "no difference between them is shown in this time",
                 RaceEnd::Interrupted => "no difference between them was shown when it was interrupted",
             };
-            format!("{of}{take} {others} or {last}: {why}.{}", sentence("Each", &meets))
+            format!("{of}{take} {others} or {last}: {why}.{}", sentence("Each", &[&meets]))
         }
         [] => String::new(),
     }
@@ -93,6 +117,7 @@ pub(super) fn out(study: &Study, decision: &Decision) -> Option<String> {
             RejectionKind::Void if it.because.is_empty() => "void".into(),
             RejectionKind::Void => format!("void: {}", it.because.replace('_', " ")),
             RejectionKind::NotRun => "not run".into(),
+            RejectionKind::Lost => "killed, it lost what it had acknowledged".into(),
         };
         format!("{} ({why})", it.store)
     });
@@ -115,14 +140,71 @@ pub(super) fn not_shown(study: &Study, decision: &Decision) -> Option<String> {
     (!each.is_empty()).then(|| format!("Not shown of: {}.{more}", each.join(", ")))
 }
 
-/// Says what no race of this kind shows.
-pub(super) fn never_shown(study: &Study) -> String {
+/// Says what other settings of the best have shown.
+pub(super) fn settings(decision: &Decision) -> Option<String> {
+    decision.take.first()?;
+    let tried = match decision.settings_tried {
+        0 => return None,
+        1 => "1 other setting".to_owned(),
+        count => format!("{} other settings", units::whole(u64::from(count))),
+    };
+    Some(match &decision.setting {
+        Some(setting) => format!("Of {tried} of the best, tried one at a time, {setting} is ahead of them as they come."),
+        None => format!("{tried} of the best, tried one at a time: none is shown to be ahead of them as they come."),
+    })
+}
+
+/// Says what the first to take did with more data.
+pub(super) fn more_data(study: &Study, decision: &Decision) -> Option<String> {
+    let (first, more) = (decision.take.first()?, decision.more_data.as_ref()?);
+    let MoreData { times, param, value, because } = more;
+    if *times == 0 {
+        return Some(format!("More data was not tried: {because}."));
+    }
+    let value = value.parse().map_or_else(|_| value.clone(), units::whole);
+    let head = format!("{times} times the data ({param}={value})");
+    if !because.is_empty() {
+        return Some(format!("{head} was not tried: {because}."));
+    }
+    let is_it = |cell: &&Cell| cell.store == *first && cell.varied.contains_key(param);
+    let cell = study.cells.iter().find(is_it)?;
+    if !cell.verdict.is_ranked() {
+        let reason = cell.verdict.reasons.first().map_or(String::new(), |reason| reason.kind.name().replace('_', " "));
+        return Some(format!("With {head} {first} was void: {reason}."));
+    }
+    let metric = Metric::ranking(cell);
+    let figure = |cell: &Cell| Some(figures::value(metric.of_cell(cell)?.value, metric.unit()));
+    let what = match metric.unit() {
+        Unit::PerSecond => "rate",
+        Unit::Seconds => "time",
+        _ => metric.name(),
+    };
+    let (now, before) = (figure(cell)?, figure(cells(study, [first]).first()?)?);
+    Some(format!("With {head}, in one trial: {what} {now}, against {before}."))
+}
+
+/// Says what was not tried.
+pub(super) fn never_shown(study: &Study, choice: &StoreChoice) -> String {
     let clients = study.cells.iter().find_map(|cell| cell.params.get("clients"));
     let clients = match clients.map_or("1", String::as_str) {
         "1" => "more than 1 client".to_owned(),
         clients => format!("more than {clients} clients"),
     };
-    format!("Not tried: power cuts, {clients}, more data than this.")
+    let taken: Vec<&Decision> = choice.decisions.iter().filter(|decision| !decision.take.is_empty()).collect();
+    let is_killed = |decision: &&Decision| !kept(study, &decision.take[0]).is_empty();
+    let has_more = |decision: &&Decision| decision.more_data.as_ref().is_some_and(|more| more.because.is_empty());
+    let mut all = vec!["power cuts"];
+    if !taken.iter().all(is_killed) {
+        all.push("kills");
+    }
+    all.push(&clients);
+    if !taken.iter().all(has_more) {
+        all.push("more data than this");
+    }
+    if taken.iter().all(|decision| decision.settings_tried == 0) {
+        all.push("other settings");
+    }
+    format!("Not tried: {}.", all.join(", "))
 }
 
 /// Says what it took.

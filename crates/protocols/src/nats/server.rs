@@ -261,6 +261,6 @@ impl Store for Jetstream {
             ("keys".into(), "letters, digits, - / _ as they are, other bytes as = and two digits".into()),
             ("deletes".into(), "the messages of a key are purged".into()),
         ]);
-        Ok(Facts { product: "NATS".into(), version: self.version.clone(), config })
+        Ok(Facts { product: "NATS".into(), version: self.version.clone(), config, ..Facts::default() })
     }
 }

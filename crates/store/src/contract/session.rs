@@ -199,6 +199,8 @@ pub struct Facts {
     pub version: String,
     /// The effective configuration read back from the store: the settings that matter for speed and safety.
     pub config: BTreeMap<String, String>,
+    /// The same as lines of the store's own configuration, ready to copy, in the order in which they must stand; empty where it has no such form.
+    pub set_up: Vec<String>,
 }
 
 /// The longest time a server may take to count its keys, if it has to read all of them: longer than anybody waits. A worker that is silent for longer
