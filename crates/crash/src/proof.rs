@@ -110,7 +110,12 @@ impl Store for ProofStore {
     }
 
     fn facts(&self) -> Result<Facts, StoreError> {
-        Ok(Facts { product: NAME.into(), version: env!("CARGO_PKG_VERSION").into(), config: BTreeMap::new(), ..Facts::default() })
+        Ok(Facts {
+            product: NAME.into(),
+            version: env!("CARGO_PKG_VERSION").into(),
+            config: BTreeMap::new(),
+            ..Facts::default()
+        })
     }
 }
 

@@ -309,7 +309,12 @@ impl Store for Ignite {
     }
 
     fn facts(&self) -> Result<Facts, StoreError> {
-        Ok(Facts { product: BUNDLE.product.into(), version: self.version.clone(), config: self.config.clone(), ..Facts::default() })
+        Ok(Facts {
+            product: BUNDLE.product.into(),
+            version: self.version.clone(),
+            config: self.config.clone(),
+            ..Facts::default()
+        })
     }
 
     /// Returns the cache, which is kept afterwards: it may be older than the run.

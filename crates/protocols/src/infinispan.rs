@@ -235,7 +235,12 @@ impl Store for Infinispan {
     }
 
     fn facts(&self) -> Result<Facts, StoreError> {
-        Ok(Facts { product: BUNDLE.product.into(), version: self.version.clone(), config: self.config.clone(), ..Facts::default() })
+        Ok(Facts {
+            product: BUNDLE.product.into(),
+            version: self.version.clone(),
+            config: self.config.clone(),
+            ..Facts::default()
+        })
     }
 
     fn holding(&self) -> Result<Holding, StoreError> {

@@ -165,7 +165,12 @@ impl Store for Server {
         let told =
             statistics.into_iter().filter(|(name, _)| ["type", "path", "protver", "bigend"].contains(&&name[..]));
         let connections = (CONNECTIONS.name.to_owned(), self.connections.fact());
-        Ok(Facts { product: "Tokyo Tyrant".into(), version, config: told.chain([connections]).collect(), ..Facts::default() })
+        Ok(Facts {
+            product: "Tokyo Tyrant".into(),
+            version,
+            config: told.chain([connections]).collect(),
+            ..Facts::default()
+        })
     }
 
     fn holding(&self) -> Result<Holding, StoreError> {

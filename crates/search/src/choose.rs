@@ -181,7 +181,8 @@ impl Chooser<'_, '_> {
             Err(because) => return Ok(Some(untried(because.clone()))),
         };
         let value = work.params.get(work.param).cloned().unwrap_or_default();
-        let tried = MoreData { times: work.times, param: work.param.into(), value: value.clone(), because: String::new() };
+        let tried =
+            MoreData { times: work.times, param: work.param.into(), value: value.clone(), because: String::new() };
         let expected = contest.took(first) * work.times;
         if expected > self.options.budget.left() {
             let because = format!("a trial of it may take {:.0} s, more than was left", expected.as_secs_f64().ceil());

@@ -133,9 +133,9 @@ pub fn tune(
     stop: &AtomicBool,
     interrupted: &AtomicBool,
 ) -> Result<Tune, TuneError> {
-    options.budget.watched(stop, interrupted, || {
-        Tuner { lab, options, cells: Vec::new(), settings: Vec::new() }.run(interrupted)
-    })
+    options
+        .budget
+        .watched(stop, interrupted, || Tuner { lab, options, cells: Vec::new(), settings: Vec::new() }.run(interrupted))
 }
 
 struct Tuner<'t, 'l, 'o> {

@@ -71,8 +71,7 @@ pub fn tune_command(arguments: &TuneArguments) -> Result<u8, CommandFailure> {
     let mut notebook = Notebook::new(directory, &plan);
     let stop = AtomicBool::new(false);
     let mut lab = Lab::new(&plan, &stop, &mut notebook);
-    let options =
-        TuneOptions { objective, budget, store: &store, axes, params: &params, settings };
+    let options = TuneOptions { objective, budget, store: &store, axes, params: &params, settings };
     let tuned = tune(&mut lab, &options, &stop, host::interrupt::flag());
     notebook.progress.finish();
     if let Ok(tuned) = &tuned {

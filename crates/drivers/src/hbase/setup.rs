@@ -207,6 +207,11 @@ impl Store for HBase {
     }
 
     fn facts(&self) -> Result<Facts, StoreError> {
-        Ok(Facts { product: BUNDLE.product.into(), version: self.version.clone(), config: self.config.clone(), ..Facts::default() })
+        Ok(Facts {
+            product: BUNDLE.product.into(),
+            version: self.version.clone(),
+            config: self.config.clone(),
+            ..Facts::default()
+        })
     }
 }

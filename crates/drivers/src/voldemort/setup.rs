@@ -112,6 +112,11 @@ impl Store for Voldemort {
     }
 
     fn facts(&self) -> Result<Facts, StoreError> {
-        Ok(Facts { product: "Voldemort".into(), version: self.version.clone(), config: self.config.clone(), ..Facts::default() })
+        Ok(Facts {
+            product: "Voldemort".into(),
+            version: self.version.clone(),
+            config: self.config.clone(),
+            ..Facts::default()
+        })
     }
 }

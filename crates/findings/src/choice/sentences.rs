@@ -149,7 +149,9 @@ pub(super) fn settings(decision: &Decision) -> Option<String> {
         count => format!("{} other settings", units::whole(u64::from(count))),
     };
     Some(match &decision.setting {
-        Some(setting) => format!("Of {tried} of the best, tried one at a time, {setting} is ahead of them as they come."),
+        Some(setting) => {
+            format!("Of {tried} of the best, tried one at a time, {setting} is ahead of them as they come.")
+        }
         None => format!("{tried} of the best, tried one at a time: none is shown to be ahead of them as they come."),
     })
 }

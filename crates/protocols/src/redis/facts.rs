@@ -81,7 +81,8 @@ impl Server {
             }
         }
         let stated = SETTINGS.iter().filter_map(|setting| Some((setting, config.get(*setting)?)));
-        let set_up = stated.map(|(name, value)| format!("{name} {}", if value.is_empty() { "\"\"" } else { value })).collect();
+        let set_up =
+            stated.map(|(name, value)| format!("{name} {}", if value.is_empty() { "\"\"" } else { value })).collect();
         let script = match known {
             Known::Product => Script::Loaded,
             Known::Nothing => match line.ask(b"SCRIPT", &[b"LOAD", SCRIPT.as_bytes()])? {
@@ -94,7 +95,11 @@ impl Server {
         }
         let (product, version) = product(&info);
         let durability = level(&config);
-        Ok(Server { facts: Facts { product: product.into(), version: version.into(), config, set_up }, durability, script })
+        Ok(Server {
+            facts: Facts { product: product.into(), version: version.into(), config, set_up },
+            durability,
+            script,
+        })
     }
 }
 

@@ -10,7 +10,8 @@ use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 use store::{Facts, Keeps};
 use study::{
-    Cell, Crash, CrashCase, CrashMeans, CrashMoment, Durability, Promise, ShownPromise, ShownWhere, Spec, StruckNodes, Target,
+    Cell, Crash, CrashCase, CrashMeans, CrashMoment, Durability, Promise, ShownPromise, ShownWhere, Spec, StruckNodes,
+    Target,
 };
 
 /// Clients that write, and their longest value: as `kvtrial crash` has it.
@@ -68,11 +69,7 @@ impl<'k> Killer<'k> {
             value_bytes: VALUE_BYTES,
             done,
             cuts: done + cuts,
-            blow: Blow::Nodes {
-                which: StruckNodes::All,
-                stroke: jobkit::Stroke::Kill,
-                outage: Duration::ZERO,
-            },
+            blow: Blow::Nodes { which: StruckNodes::All, stroke: jobkit::Stroke::Kill, outage: Duration::ZERO },
             during: CrashMoment::Write,
             longest: WITHIN,
             deadline: self.deadline,
@@ -108,7 +105,8 @@ impl search::Kills for Killer<'_> {
         let spec: Spec = cell.store.parse().ok()?;
         let named = Spec { durability: None, ..spec }.to_string();
         let is_of = |case: &&CrashCase| case.store == named && case.level == Some(level);
-        let made = self.made.cases.iter().find(is_of).filter(|case| matches!(case.promise, Promise::Kept | Promise::Broken));
+        let made =
+            self.made.cases.iter().find(is_of).filter(|case| matches!(case.promise, Promise::Kept | Promise::Broken));
         if let Some(case) = made {
             return Some(promise(case));
         }
