@@ -9,7 +9,7 @@ use crate::view::{Grouped, View};
 use analysis::Need;
 use study::{Cell, Meets};
 
-pub(crate) use sentences::{has_figures, verdict, whys};
+pub(crate) use sentences::{has_figures, verdict, whys, whys_of};
 
 pub(crate) fn find(view: &View<'_>) -> Option<Finding> {
     let needs: Vec<Need> = view.study.needs.iter().filter_map(|text| text.parse().ok()).collect();
