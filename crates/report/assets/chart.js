@@ -132,6 +132,10 @@
     if (o.facets) place(o, width);
     o.animation = false;
     o.backgroundColor = theme.paper;
+    // Words beside the rows of a picture: a phone has no room for them, and gives it to the names.
+    const isBeside = (a) => a.type === 'category' && a.position === 'right';
+    const hasBeside = [o.yAxis].flat().some((a) => a && isBeside(a));
+    const names = width >= 500 ? 0.3 : hasBeside ? 0.52 : 0.4;
     o.textStyle = { color: theme.ink, fontFamily: 'system-ui, -apple-system, Segoe UI, Roboto, DejaVu Sans, sans-serif' };
     for (const name of ['xAxis', 'yAxis']) {
       each(o[name], (a) => {
@@ -142,7 +146,8 @@
         a.axisLabel = { color: theme.muted, hideOverlap: true, ...a.axisLabel };
         a.nameTextStyle = { color: theme.muted, ...a.nameTextStyle };
         if (a.type === 'category' && name === 'yAxis') {
-          a.axisLabel = { width: Math.max(70, width * (width < 500 ? 0.4 : 0.3) - 10), overflow: 'truncate', ...a.axisLabel, color: theme.ink };
+          a.axisLabel = { width: Math.max(70, width * names - 10), overflow: 'truncate', ...a.axisLabel, color: theme.ink };
+          if (isBeside(a) && width < 500) a.axisLabel.show = false;
         }
         if (name === 'xAxis' && a.type !== 'category' && a.splitNumber === undefined) a.splitNumber = width < 500 ? 3 : 6;
       });
@@ -186,7 +191,7 @@
       const down = (part) => each(part, (p) => { if (typeof p.top === 'number') p.top += head; });
       // Without a browser the width of names is guessed, and too small for this font.
       const names = [o.yAxis].flat().flatMap((a) => (a && a.type === 'category' ? a.data : []));
-      const slack = Math.min(48, 1.3 * Math.max(0, ...names.map((name) => String(name).length)));
+      const slack = Math.min(48, 1.3 * Math.max(0, ...names.map((name) => String(name.value ?? name).length)));
       each(o.grid, (g) => { if (g.containLabel) g.left += slack; });
       down(o.grid);
       down(o.title);
