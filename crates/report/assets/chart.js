@@ -97,6 +97,9 @@
     return node;
   };
 
+  // Words beside the rows of a picture: a phone has no room for them, and gives it to the names.
+  const isBeside = (a) => Boolean(a) && a.type === 'category' && a.position === 'right';
+  const hasBeside = (o) => [o.yAxis].flat().some(isBeside);
   const each = (part, change) => (Array.isArray(part) ? part.forEach(change) : part && change(part));
 
   // Facets: as many pictures in a row as there is room for.
@@ -132,10 +135,7 @@
     if (o.facets) place(o, width);
     o.animation = false;
     o.backgroundColor = theme.paper;
-    // Words beside the rows of a picture: a phone has no room for them, and gives it to the names.
-    const isBeside = (a) => a.type === 'category' && a.position === 'right';
-    const hasBeside = [o.yAxis].flat().some((a) => a && isBeside(a));
-    const names = width >= 500 ? 0.3 : hasBeside ? 0.52 : 0.4;
+    const names = width >= 500 ? 0.3 : hasBeside(o) ? 0.52 : 0.4;
     o.textStyle = { color: theme.ink, fontFamily: 'system-ui, -apple-system, Segoe UI, Roboto, DejaVu Sans, sans-serif' };
     for (const name of ['xAxis', 'yAxis']) {
       each(o[name], (a) => {
@@ -192,7 +192,11 @@
       // Without a browser the width of names is guessed, and too small for this font.
       const names = [o.yAxis].flat().flatMap((a) => (a && a.type === 'category' ? a.data : []));
       const slack = Math.min(48, 1.3 * Math.max(0, ...names.map((name) => String(name.value ?? name).length)));
-      each(o.grid, (g) => { if (g.containLabel) g.left += slack; });
+      each(o.grid, (g) => {
+        if (!g.containLabel) return;
+        g.left += slack;
+        if (hasBeside(o)) g.right += slack;
+      });
       down(o.grid);
       down(o.title);
       down(o.legend);
