@@ -2,7 +2,7 @@
 
 use crate::conditions::{Condition, Difference, Weight, differences};
 use crate::separation::{ALPHA, Figures, Shown, direction, lies_above};
-use crate::{Better, Judgement, Metric};
+use crate::{Better, DecisionPair, Judgement, Metric, UnlikeNeeds};
 use serde::Serialize;
 use stats::{Bootstrap, Detectable, Detection, Estimate, FEWEST_TRIALS, Separation};
 use study::{Cell, Quantity, Reason, Status, Study, Verdict};
@@ -14,6 +14,10 @@ pub struct Comparison {
     pub kvtrial: String,
     /// The studies: one, or the one compared with and the one judged.
     pub sources: Vec<Source>,
+    /// The needs of which only one of two studies has some; `None` where both have the same.
+    pub unlike_needs: Option<UnlikeNeeds>,
+    /// Every decision of `kvtrial choose` that both studies have.
+    pub decisions: Vec<DecisionPair>,
     /// Every pair, compared or not.
     pub pairs: Vec<Pair>,
     /// Cells without a counterpart.

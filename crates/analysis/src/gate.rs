@@ -292,7 +292,7 @@ impl FromStr for Gate {
 
     fn from_str(text: &str) -> Result<Gate, GateError> {
         let fail = |problem: String| GateError { gate: text.to_owned(), problem };
-        let shape = "write METRIC > BOUND or METRIC < BOUND, such as 'p99 > +5%', 'ops_per_s < -3%' or 'p99 > 2ms'";
+        let shape = "write METRIC > BOUND or METRIC < BOUND, such as 'p99 > +5%', 'ops_per_s < -3%' or 'p99 > 2ms', or decision";
         let at = text.find(['<', '>']).ok_or_else(|| fail(shape.into()))?;
         let (name, rest) = text.split_at(at);
         let fails = if rest.starts_with('>') { Fails::Above } else { Fails::Below };

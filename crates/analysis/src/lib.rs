@@ -19,6 +19,7 @@
 //! | which cells of two studies belong together, and in what else do they differ? | [`same_cells`], [`within`], [`differences`] |
 //! | how many times better is one cell than another, and is that chance? | [`compare`] |
 //! | which promise was kept before and is broken now? | [`match_crashes`], [`compare_crashes`] |
+//! | would another store be taken than before? | [`compare_decisions`] |
 //! | is a cell shown to meet what the user needs? | [`Need`], [`fill_needs`] |
 //! | is a condition of `--fail-if` broken? | [`Gate`] |
 //! | what is a figure called, in which unit, and which way is better? | [`Metric`] |
@@ -29,6 +30,7 @@ mod comparison;
 mod conditions;
 mod cost;
 mod crashes;
+mod decisions;
 mod faults;
 mod gate;
 mod growth;
@@ -52,6 +54,10 @@ pub use cost::{baseline, cost, spread};
 pub use crashes::{
     ComparedCrashes, CrashComparison, CrashPair, CrashSide, CrashTest, MatchedCrashes, PromiseShift, compare_crashes,
     match_crashes, select_crashes,
+};
+pub use decisions::{
+    ChangedStore, DECISION_GATE, DecisionPair, DecisionShift, UnlikeNeeds, compare_decisions, judge_decisions,
+    unlike_needs,
 };
 pub use faults::{LOOK_S, TOGETHER_S, fault_figures};
 pub use gate::{Fails, GATE_LEVEL, Gate, GateError, Judgement, Noisy, Ruling, Threshold, judge, judge_cells};

@@ -1,6 +1,7 @@
 //! What differs between two studies, or between cells of one.
 
 mod crashes;
+mod decisions;
 mod runs;
 mod sentences;
 
@@ -8,6 +9,7 @@ use crate::block::{Block, Sentence, Tone};
 use crate::finding::FindingPart;
 use analysis::{Alone, Difference, Source, Weight};
 pub use crashes::{of_crashes, sentence as crash_sentence};
+pub use decisions::{decision_judgement, sentence as decision_sentence};
 pub use runs::of_runs;
 pub use sentences::{judgement, obstacle, sentence};
 
@@ -16,6 +18,8 @@ pub use sentences::{judgement, obstacle, sentence};
 pub struct ComparisonText {
     /// The studies, and what they are of.
     pub sources: Vec<Sentence>,
+    /// What became of decisions, and where needs differ.
+    pub decisions: Vec<Sentence>,
     /// What was found of each pair: the finding as a headline, in what else the two are not alike, the figures of both.
     pub pairs: Vec<FindingPart>,
     /// What stands in no pair.
@@ -29,11 +33,17 @@ pub struct ComparisonText {
 }
 
 impl ComparisonText {
-    /// Returns what was found, a sentence each: of the pairs, of the cells that could not be compared, of the gates.
+    /// Returns what was found, a sentence each: of decisions, of the pairs, of the cells that could not be compared, of the gates.
     pub fn sentences(&self) -> Vec<String> {
         let blocks = self.pairs.iter().flat_map(|pair| &pair.blocks);
         let headlines = blocks.filter_map(|block| if let Block::Headline(it) = block { Some(it) } else { None });
-        headlines.chain(&self.missing).chain(&self.rulings).map(|it| it.text.clone()).collect()
+        self.decisions
+            .iter()
+            .chain(headlines)
+            .chain(&self.missing)
+            .chain(&self.rulings)
+            .map(|it| it.text.clone())
+            .collect()
     }
 }
 

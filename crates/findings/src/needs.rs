@@ -1,5 +1,6 @@
 //! Which stores meet what the user needs.
 
+mod chart;
 mod sentences;
 mod table;
 
@@ -9,7 +10,7 @@ use crate::view::{Grouped, View};
 use analysis::Need;
 use study::{Cell, Meets};
 
-pub(crate) use sentences::{has_figures, verdict, whys};
+pub(crate) use sentences::{has_figures, verdict, whys, whys_of};
 
 pub(crate) fn find(view: &View<'_>) -> Option<Finding> {
     let needs: Vec<Need> = view.study.needs.iter().filter_map(|text| text.parse().ok()).collect();
@@ -23,7 +24,7 @@ pub(crate) fn find(view: &View<'_>) -> Option<Finding> {
                 twenty studies. Stores of all classes are held against the same needs."
             .into(),
         charts: Arrangement::Below,
-        parts: view.by_part(|it| blocks(it, &needs, view.study.choice.is_some())),
+        parts: view.by_part(|it| blocks(it, &needs, view)),
     })
 }
 
@@ -35,18 +36,24 @@ pub fn unmet(cell: &Cell) -> Option<String> {
     (!each.is_empty()).then(|| each.join("; "))
 }
 
-fn blocks(it: &Grouped<'_>, needs: &[Need], is_decided: bool) -> Vec<Block> {
+/// Returns whether cells are drawn together by what is needed, whatever their class.
+pub(crate) fn are_drawn(cells: &[&Cell]) -> bool {
+    cells.iter().flat_map(|cell| &cell.meets).any(|one| one.margin.is_some())
+}
+
+fn blocks(it: &Grouped<'_>, needs: &[Need], view: &View<'_>) -> Vec<Block> {
     let cells: Vec<&Cell> = it.cells().iter().copied().filter(|cell| !cell.meets.is_empty()).collect();
     if cells.is_empty() {
         return Vec::new();
     }
     let table = Block::Table(table::table(&cells, needs));
+    let chart = view.charts(|| chart::chart(&cells, needs, it.label()));
     // What was decided says the rest.
-    if is_decided {
-        return vec![table];
+    if view.study.choice.is_some() {
+        return std::iter::once(table).chain(chart).collect();
     }
     let head = Block::headline(sentences::verdict(&cells), sentences::tone(&cells));
     let others = [(sentences::missed(&cells), Tone::Warning), (sentences::not_shown(&cells), Tone::Plain)];
     let others = others.into_iter().filter_map(|(text, tone)| Some(Block::headline(text?, tone)));
-    std::iter::once(head).chain(others).chain([table]).collect()
+    std::iter::once(head).chain(others).chain([table]).chain(chart).collect()
 }

@@ -97,6 +97,9 @@
     return node;
   };
 
+  // Words beside the rows of a picture: a phone has no room for them, and gives it to the names.
+  const isBeside = (a) => Boolean(a) && a.type === 'category' && a.position === 'right';
+  const hasBeside = (o) => [o.yAxis].flat().some(isBeside);
   const each = (part, change) => (Array.isArray(part) ? part.forEach(change) : part && change(part));
 
   // Facets: as many pictures in a row as there is room for.
@@ -132,6 +135,7 @@
     if (o.facets) place(o, width);
     o.animation = false;
     o.backgroundColor = theme.paper;
+    const names = width >= 500 ? 0.3 : hasBeside(o) ? 0.52 : 0.4;
     o.textStyle = { color: theme.ink, fontFamily: 'system-ui, -apple-system, Segoe UI, Roboto, DejaVu Sans, sans-serif' };
     for (const name of ['xAxis', 'yAxis']) {
       each(o[name], (a) => {
@@ -142,7 +146,8 @@
         a.axisLabel = { color: theme.muted, hideOverlap: true, ...a.axisLabel };
         a.nameTextStyle = { color: theme.muted, ...a.nameTextStyle };
         if (a.type === 'category' && name === 'yAxis') {
-          a.axisLabel = { width: Math.max(70, width * (width < 500 ? 0.4 : 0.3) - 10), overflow: 'truncate', ...a.axisLabel, color: theme.ink };
+          a.axisLabel = { width: Math.max(70, width * names - 10), overflow: 'truncate', ...a.axisLabel, color: theme.ink };
+          if (isBeside(a) && width < 500) a.axisLabel.show = false;
         }
         if (name === 'xAxis' && a.type !== 'category' && a.splitNumber === undefined) a.splitNumber = width < 500 ? 3 : 6;
       });
@@ -186,8 +191,12 @@
       const down = (part) => each(part, (p) => { if (typeof p.top === 'number') p.top += head; });
       // Without a browser the width of names is guessed, and too small for this font.
       const names = [o.yAxis].flat().flatMap((a) => (a && a.type === 'category' ? a.data : []));
-      const slack = Math.min(48, 1.3 * Math.max(0, ...names.map((name) => String(name).length)));
-      each(o.grid, (g) => { if (g.containLabel) g.left += slack; });
+      const slack = Math.min(48, 1.3 * Math.max(0, ...names.map((name) => String(name.value ?? name).length)));
+      each(o.grid, (g) => {
+        if (!g.containLabel) return;
+        g.left += slack;
+        if (hasBeside(o)) g.right += slack;
+      });
       down(o.grid);
       down(o.title);
       down(o.legend);

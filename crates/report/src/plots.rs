@@ -17,7 +17,7 @@ const MOST_PLOTS: usize = 24;
 const STACK_BYTES: usize = 1 << 20;
 
 /// Findings a large study has plots of. The others, of one combination of hundreds, are in the page.
-const FIRST: [&str; 5] = ["setting", "rate", "sweep", "ranking", "latency"];
+const FIRST: [&str; 6] = ["setting", "rate", "sweep", "needs", "ranking", "latency"];
 /// What the interpreter may hold before it collects garbage within a chart; after each chart it always does.
 const GARBAGE_BYTES: usize = 48 << 20;
 

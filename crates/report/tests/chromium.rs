@@ -64,8 +64,9 @@ fn every_chart_is_drawn_without_an_error_and_nothing_is_asked_of_any_network() {
     let one = sample::study(sample::usual().cells.split_off(6));
     let empty = sample::study(Vec::new());
     let (tuned, searched, faulted) = (sample::tuned(), sample::searched(), sample::faulted());
-    let crashed = sample::crashed();
+    let (crashed, needed) = (sample::crashed(), sample::needed());
     for studies in [
+        vec![("", &needed)],
         vec![("", &tuned)],
         vec![("", &searched)],
         vec![("", &faulted)],
@@ -113,7 +114,8 @@ fn what_a_user_or_a_store_named_is_text_and_never_code() {
 #[test]
 fn a_phone_scrolls_down_and_never_sideways() {
     let mut browser = Browser::start();
-    for study in [sample::usual(), sample::troubled(), sample::sweep(3, 5, 3, 40), sample::tuned(), sample::crashed()] {
+    let few = [sample::usual(), sample::troubled(), sample::tuned(), sample::crashed(), sample::needed()];
+    for study in few.into_iter().chain([sample::sweep(3, 5, 3, 40)]) {
         draws_all(&mut browser, &written(&html(&[("", &study)])), PHONE);
         assert_eq!(browser.evaluate("document.documentElement.scrollWidth"), json!(360));
     }

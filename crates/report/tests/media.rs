@@ -20,7 +20,7 @@ fn studies() -> Vec<Study> {
         sample::searched(),
         varied(),
         sample::troubled(),
-        needed(),
+        sample::needed(),
         chosen(),
         counted(
             "sets",
@@ -39,17 +39,9 @@ fn studies() -> Vec<Study> {
     ]
 }
 
-/// A study whose stores are held against needs.
-fn needed() -> Study {
-    let mut study = sample::usual();
-    study.needs = ["p99<5ms", "rate>=1000", "disk<5x", "durability=commit", "memory<1KiB"].map(str::to_owned).into();
-    analysis::fill_needs(&mut study);
-    study
-}
-
-/// The same, decided.
+/// A study whose stores are held against needs, decided.
 fn chosen() -> Study {
-    let mut study = needed();
+    let mut study = sample::needed();
     let names: Vec<String> = study.cells.iter().filter(|cell| !cell.baseline).map(|cell| cell.store.clone()).collect();
     let decision = Decision {
         take: names[..1].to_vec(),
@@ -160,6 +152,51 @@ fn every_finding_says_the_same_in_every_medium() {
         "time",
     ];
     assert_eq!(known.into_iter().collect::<Vec<_>>(), expected, "a subject has no study here");
+}
+
+#[test]
+fn what_the_picture_of_margins_shows_is_in_every_medium() {
+    let it = drawn(&sample::needed());
+    let needs = it.findings.iter().find(|finding| finding.id == "needs").unwrap();
+    let chart = needs.parts[0].charts().next().unwrap();
+    let rows = &chart.table.rows;
+    // Five stores of two classes; a level of durability is no number.
+    let of = |need: &str| rows.iter().filter(|row| row[0] == need).count();
+    assert_eq!([of("p99<5ms"), of("rate>=1000"), of("durability=commit")], [5, 5, 0], "{rows:?}");
+    for row in rows {
+        let said = format!("{}, {}", row[4], row[5]);
+        assert!(it.terminal.contains(&row[1]) && it.terminal.contains(&said), "terminal: {row:?}\n{}", it.terminal);
+        assert!(it.markdown.contains(&in_markdown(&said)), "Markdown: {row:?}");
+        let margin = format!("margin {}", row[6]);
+        assert!(row[4] == "not shown" || it.markdown.contains(&margin) && it.page.contains(&margin), "{row:?}");
+        assert!(it.page.contains(&in_page(&said)), "page: {row:?}");
+    }
+}
+
+#[test]
+fn all_stores_are_in_one_picture_and_a_bar_alone_is_none() {
+    let mut study = sample::needed();
+    study.cells.retain(|cell| cell.store != "memcached-unix" && cell.store != "null");
+    let charts = |study: &Study| -> Vec<String> {
+        let findings = drawn(study).findings;
+        let own = findings.iter().filter(|finding| ["needs", "ranking"].contains(&finding.id));
+        own.flat_map(|finding| &finding.parts).flat_map(|part| part.charts()).map(|chart| chart.id.clone()).collect()
+    };
+    assert_eq!(
+        charts(&study),
+        ["needs-margins", "ranking-embedded-os"],
+        "one server is no ranking, nor is one baseline"
+    );
+    let grouped = Grouped::all(&study);
+    let findings = findings::all(&View::of(&study, &grouped));
+    let option = findings.iter().flat_map(|it| &it.parts).flat_map(|it| it.charts()).next().unwrap().option.to_string();
+    for said in ["redis-unix · network", "lmdb · embedded, os", "the need", "\"missed\"", "not shown"] {
+        assert!(option.contains(said), "{said}: {option}");
+    }
+    // Without a need that is a number there is no such picture, and each class has its own.
+    study.needs = vec!["durability=os".into()];
+    analysis::fill_needs(&mut study);
+    assert_eq!(charts(&study).len(), 3);
 }
 
 fn check(it: &Drawn, finding: &Finding, block: &Block) {

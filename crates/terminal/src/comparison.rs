@@ -14,8 +14,8 @@ pub use markdown::{comparison_markdown, crash_comparison_markdown};
 /// Columns of a word and the blanks behind it, where a figure stands beside it.
 const WORD: usize = 13;
 
-/// Returns the comparison for a terminal, in at most 80 columns: the studies, then every pair in a sentence, its figures, and in what else
-/// the cells differ; then what the gates say, and how to read it.
+/// Returns the comparison for a terminal, in at most 80 columns: the studies, what became of decisions, then every pair in a sentence, its
+/// figures, and in what else the cells differ; then what the gates say, and how to read it.
 pub fn comparison_text(comparison: &Comparison, gates: &[Gate], colour: Colour) -> String {
     text(&comparison::of_runs(comparison, gates), colour)
 }
@@ -38,6 +38,10 @@ fn text(said: &ComparisonText, colour: Colour) -> String {
         Table::fit_without(&columns, 0, &first.spare, rows.iter())
     });
     let mut text = lines(&said.sources, [1, 3], colour);
+    text += if said.decisions.is_empty() { "" } else { "\n" };
+    text += &lines(&said.decisions, [1, 3], colour);
+    let begins_alone = said.pairs.first().is_some_and(|pair| pair.blocks.iter().any(is_beneath));
+    text += if said.decisions.is_empty() || begins_alone { "" } else { "\n" };
     for pair in &said.pairs {
         text += if pair.blocks.iter().any(is_beneath) { "\n" } else { "" };
         for block in &pair.blocks {

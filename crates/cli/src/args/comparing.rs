@@ -21,7 +21,8 @@ pub struct CompareArguments {
     /// Save the study as a baseline, in .kvtrial/baselines/NAME, for --baseline NAME later
     #[arg(long, value_name = "NAME", conflicts_with_all = ["baseline", "fail_if"])]
     pub save_baseline: Option<String>,
-    /// Fail (exit 3) when the data show that B is beyond this bound: 'p99 > +5%' against A, 'p99 > 2ms' by itself. Repeat it for more
+    /// Fail (exit 3) when the data show that B is beyond this bound: 'p99 > +5%' against A, 'p99 > 2ms' by itself; or, of two studies of choose,
+    /// that another store is to be taken or one is no longer good enough: 'decision'. Repeat it for more
     #[arg(long, value_name = "CONDITION")]
     pub fail_if: Vec<String>,
     /// Result of a --fail-if that is too noisy to judge, because a difference as large as its bound could not have been seen

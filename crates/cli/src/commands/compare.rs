@@ -1,6 +1,7 @@
 //! `kvtrial compare`: two studies, two cells, a saved baseline, or one study with itself.
 
 mod crashes;
+mod decisions;
 mod operand;
 
 use crate::args::{CompareArguments, ComparisonFormat, NoisyGate};
@@ -10,6 +11,7 @@ use analysis::{
     Across, Allowed, Alone, Candidates, ComparedCell, Comparison, Gate, Matched, Metric, Noisy, Ruling, Source,
     Threshold, Unlike, VoidCell,
 };
+use decisions::Guard;
 use operand::Operand;
 use std::io::Write;
 use std::path::PathBuf;
@@ -23,14 +25,22 @@ pub fn compare(arguments: &CompareArguments) -> Result<u8, CommandFailure> {
     if let Some(name) = &arguments.save_baseline {
         return save(name, &arguments.operands);
     }
-    let gates = arguments.fail_if.iter().map(|text| text.parse()).collect::<Result<Vec<Gate>, _>>()?;
+    let (guard, figures) = Guard::of(&arguments.fail_if);
+    let gates = figures.into_iter().map(str::parse).collect::<Result<Vec<Gate>, _>>()?;
     let operands = operands(arguments)?;
     if crashes::are_compared(&operands)? {
         return crashes::compare(&operands, arguments);
     }
     let (comparison, absent) = match operands.as_slice() {
-        [one] => within(one, &gates, arguments)?,
-        [a, b] => between(a, b, &gates, arguments)?,
+        [one] => {
+            guard.refuse_one()?;
+            within(one, &gates, arguments)?
+        }
+        [a, b] => {
+            let (mut comparison, absent) = between(a, b, &gates, arguments)?;
+            let undecided = guard.decide(&mut comparison, a, b, allowed(arguments).unlike)?;
+            (comparison, undecided.or(absent))
+        }
         _ => return Err(CommandFailure::usage(USAGE)),
     };
     if arguments.format == ComparisonFormat::Html {
@@ -135,9 +145,9 @@ fn within(
         kvtrial: env!("CARGO_PKG_VERSION").into(),
         sources: vec![one.source.clone()],
         pairs: analysis::compare(&candidates, &metrics, allowed(arguments)),
-        alone: Vec::new(),
         void: void.collect(),
         judgements: analysis::judge_cells(gates, &measured),
+        ..Comparison::default()
     };
     let nothing = comparison.pairs.is_empty() && gates.is_empty();
     let problem = nothing.then(|| {
@@ -202,8 +212,8 @@ fn between(
         sources,
         pairs,
         alone: [alone(a, &matched.only_a), alone(b, &matched.only_b)].concat(),
-        void: Vec::new(),
         judgements,
+        ..Comparison::default()
     };
     let problem = if matched.pairs.is_empty() {
         Some(format!(
@@ -353,6 +363,9 @@ fn status(comparison: &Comparison, gates: &[Gate], noisy: Noisy) -> Result<u8, C
         return Err(CommandFailure::usage(format!(
             "--fail-if cannot decide with these few trials: measure with --repeats {repeats} or more"
         )));
+    }
+    if gates.is_empty() && !judged.is_empty() {
+        return Ok(failure::GOOD); // decisions alone were asked about
     }
     let void = comparison.pairs.iter().flat_map(|pair| [&pair.verdict_a, &pair.verdict_b]).any(|it| !it.is_ranked());
     let void = void || !comparison.void.is_empty();

@@ -21,6 +21,7 @@ mod connections;
 mod crash;
 mod crash_compare;
 mod crash_ways;
+mod decisions;
 mod disasters;
 mod engines;
 mod events_job;

@@ -13,6 +13,7 @@ pub fn of_crashes(comparison: &CrashComparison) -> ComparisonText {
     let sources = comparison.sources.iter();
     ComparisonText {
         sources: sources.map(|it| source(it, &[&it.input, &it.started_at])).collect(),
+        decisions: Vec::new(),
         pairs: comparison.pairs.iter().map(part).collect(),
         missing: comparison.alone.iter().map(alone).collect(),
         doubts: Vec::new(),

@@ -1,7 +1,7 @@
 //! Runs against each other, as sentences and tables.
 
 use super::sentences::{figure, judgement, not_compared, obstacle, p_cell, percent, ratio, sentence, word};
-use super::{ComparisonText, alone, differences, source};
+use super::{ComparisonText, alone, decisions, differences, source};
 use crate::block::{Block, FigureColumn, FigureTable, FigureText, Sentence, Tone};
 use crate::finding::FindingPart;
 use analysis::{Compared, Comparison, Contrast, Gate, Judgement, Pair, Ruling, VoidCell};
@@ -15,10 +15,11 @@ pub fn of_runs(comparison: &Comparison, gates: &[Gate]) -> ComparisonText {
     let sources = comparison.sources.iter();
     ComparisonText {
         sources: sources.map(|it| source(it, &[&it.input, &repeats(it.repeats), &it.started_at])).collect(),
+        decisions: decisions::sentences(comparison),
         pairs: comparison.pairs.iter().map(part).collect(),
         missing: comparison.alone.iter().map(alone).chain(comparison.void.iter().map(void)).collect(),
         doubts: doubts(comparison),
-        rulings: comparison.judgements.iter().map(|it| ruling(it, gates)).collect(),
+        rulings: comparison.judgements.iter().map(|it| ruling(it, comparison, gates)).collect(),
         legend: legend(comparison),
     }
 }
@@ -96,14 +97,14 @@ fn doubts(comparison: &Comparison) -> Vec<Sentence> {
     kinds.into_iter().map(said).collect()
 }
 
-fn ruling(it: &Judgement, gates: &[Gate]) -> Sentence {
+fn ruling(it: &Judgement, comparison: &Comparison, gates: &[Gate]) -> Sentence {
     let tone = match it.outcome {
         Ruling::Kept => Tone::Good,
         Ruling::Broken => Tone::Bad,
         Ruling::TooFew { .. } | Ruling::TooNoisy { .. } => Tone::Warning,
         Ruling::NotApplicable { .. } => Tone::Faint,
     };
-    Sentence::toned(judgement(it, gates), tone)
+    Sentence::toned(judgement(it, comparison, gates), tone)
 }
 
 /// How to read it, as far as this comparison needs it.

@@ -1,9 +1,10 @@
 //! Comparisons in plain words.
 
+use super::decisions::decision_judgement;
 use crate::figures;
 use analysis::{
-    ALPHA, Better, Compared, Condition, Contrast, Difference, Gate, Judgement, Metric, Obstacle, Pair, Ruling,
-    Threshold, Weight,
+    ALPHA, Better, Compared, Comparison, Condition, Contrast, DECISION_GATE, Difference, Gate, Judgement, Metric,
+    Obstacle, Pair, Ruling, Threshold, Weight,
 };
 use study::{Quantity, Reason, Status, Verdict};
 use words::meaning;
@@ -89,7 +90,7 @@ fn reciprocal(ratio: &Quantity) -> Quantity {
 }
 
 /// `1.31x to 1.38x`, or `1.31x` where both ends are the same.
-fn range(ratio: &Quantity) -> String {
+pub(super) fn range(ratio: &Quantity) -> String {
     if ratio.level == 0.0 {
         return times(ratio.value);
     }
@@ -236,8 +237,14 @@ fn short(text: &str) -> String {
     }
 }
 
-/// Returns the ruling of a gate on a cell, as a sentence.
-pub fn judgement(judgement: &Judgement, gates: &[Gate]) -> String {
+/// Returns the ruling of a gate on a cell or a decision of this comparison, as a sentence.
+pub fn judgement(judgement: &Judgement, comparison: &Comparison, gates: &[Gate]) -> String {
+    let mut decisions = comparison.decisions.iter();
+    if judgement.gate == DECISION_GATE
+        && let Some(decision) = decisions.find(|it| it.title() == judgement.cell)
+    {
+        return decision_judgement(decision, &judgement.outcome);
+    }
     let gate = gates.iter().find(|gate| gate.text == judgement.gate);
     let seen = judgement.seen.map(|seen| match gate.map(|gate| (gate.metric, gate.threshold)) {
         Some((metric, Threshold::Figure(_))) => {

@@ -89,7 +89,12 @@ fn told<'c>(head: &str, cells: impl Iterator<Item = &'c Cell>, ruling: Meets) ->
 
 /// Says which needs of a cell have this ruling, and what was seen.
 pub(crate) fn whys(cell: &Cell, ruling: Meets) -> String {
-    let of_ruling: Vec<&NeedShown> = cell.meets.iter().filter(|one| one.meets == ruling).collect();
+    whys_of(&cell.meets, ruling)
+}
+
+/// Says which of these have this ruling, and what was seen.
+pub(crate) fn whys_of(shown: &[NeedShown], ruling: Meets) -> String {
+    let of_ruling: Vec<&NeedShown> = shown.iter().filter(|one| one.meets == ruling).collect();
     // A cell that was void or not run says so once.
     if let [first, more @ ..] = of_ruling.as_slice()
         && !more.is_empty()

@@ -5,6 +5,7 @@ use crate::block::{FigureColumn, FigureTable, FigureText, Tone};
 use crate::identity::label;
 use analysis::{Need, NeedKind};
 use study::{Cell, Meets, NeedShown};
+use words::units;
 
 /// Returns the table of what each store shows of each need.
 pub(super) fn table(cells: &[&Cell], needs: &[Need]) -> FigureTable {
@@ -30,7 +31,10 @@ fn text(need: &Need, shown: Option<&NeedShown>) -> FigureText {
     };
     let figure = figure(need, shown);
     let text = figure.map_or_else(|| word.to_owned(), |figure| format!("{word}, {figure}"));
-    // Who says it; else why not. What each figure is of is said once, in words.
-    let has_note = shown.meets != Meets::Met || matches!(need.kind, NeedKind::Durability(_));
-    FigureText::toned(text, tone).noted(if has_note { shown.because.clone() } else { String::new() })
+    // By how much, else why, or who says it. What each figure is of is said once, in words.
+    let margin = shown.margin.filter(|_| shown.meets != Meets::NotShown);
+    let has_reason = shown.meets != Meets::Met || matches!(need.kind, NeedKind::Durability(_));
+    let reason = Some(shown.because.clone()).filter(|_| has_reason);
+    let note = margin.map(|margin| format!("margin {}", units::ratio(margin))).or(reason);
+    FigureText::toned(text, tone).noted(note.unwrap_or_default())
 }

@@ -197,6 +197,14 @@ pub fn usual() -> Study {
     study
 }
 
+/// A study whose stores are held against needs.
+pub fn needed() -> Study {
+    let mut study = usual();
+    study.needs = ["p99<5ms", "rate>=1000", "disk<5x", "durability=commit", "memory<1KiB"].map(str::to_owned).into();
+    analysis::fill_needs(&mut study);
+    study
+}
+
 /// Two stores of which a node was killed after a third of the time: one was dark for a second, the other never.
 pub fn faulted() -> Study {
     let mut study = usual();

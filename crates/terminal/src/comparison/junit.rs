@@ -1,17 +1,20 @@
 //! A comparison as JUnit XML.
 
 use crate::formats::junit::{Suite, TestCase, TestResult};
-use analysis::{Comparison, CrashComparison, CrashPair, Gate, Judgement, Noisy, Pair, PromiseShift, Ruling, Source};
+use analysis::{
+    Comparison, CrashComparison, CrashPair, DECISION_GATE, DecisionPair, DecisionShift, Gate, Judgement, Noisy, Pair,
+    PromiseShift, Ruling, Source,
+};
 use findings::comparison;
 
 /// Returns the comparison as JUnit XML, as Jenkins, GitLab and others read it. With gates one test case per gate and cell: a broken gate
 /// is a failure, one with too few repeats to decide is an error, and one that is too noisy to judge is skipped, or fails where that was
-/// asked for. Without gates one test case per pair, skipped where the cells are not compared.
+/// asked for. Without gates one test case per decision and per pair, skipped where the two are not compared.
 pub fn comparison_junit(comparison: &Comparison, gates: &[Gate], noisy: Noisy) -> String {
     let judgements = comparison.judgements.iter();
     let cases = match comparison.judgements.is_empty() {
-        true => comparison.pairs.iter().map(of_pair).collect(),
-        false => judgements.map(|it| of_judgement(it, comparison::judgement(it, gates), noisy)).collect(),
+        true => comparison.decisions.iter().map(of_decision).chain(comparison.pairs.iter().map(of_pair)).collect(),
+        false => judgements.map(|it| of_judgement(it, comparison::judgement(it, comparison, gates), noisy)).collect(),
     };
     suite(&comparison.sources, cases)
 }
@@ -41,6 +44,15 @@ fn of_pair(pair: &Pair) -> TestCase {
     let said = contrast.map(|contrast| comparison::sentence(pair, contrast)).unwrap_or_default();
     let result = comparison::obstacle(pair).map_or(TestResult::Passed, TestResult::Skipped);
     case("kvtrial.compare", pair.title(), result, said)
+}
+
+fn of_decision(pair: &DecisionPair) -> TestCase {
+    let said = comparison::decision_sentence(pair);
+    let result = match pair.shift {
+        DecisionShift::Same | DecisionShift::Changed => TestResult::Passed,
+        DecisionShift::NotShown { .. } | DecisionShift::Unlike => TestResult::Skipped(said.clone()),
+    };
+    case("kvtrial.compare", format!("{DECISION_GATE} on {}", pair.title()), result, said)
 }
 
 fn of_judgement(judgement: &Judgement, said: String, noisy: Noisy) -> TestCase {

@@ -7,7 +7,7 @@ use findings::comparison::{self, ComparisonText};
 use findings::{Block, FindingPart, Tone};
 use std::fmt::Write;
 
-/// Returns the comparison as GitHub-flavoured Markdown: a heading, the rulings of the gates, all pairs by the figure their ranking uses,
+/// Returns the comparison as GitHub-flavoured Markdown: a heading, the rulings of the gates, what became of decisions, all pairs by the figure their ranking uses,
 /// every metric behind a fold.
 pub fn comparison_markdown(comparison: &Comparison, gates: &[Gate]) -> String {
     markdown("kvtrial", &comparison.sources, &comparison::of_runs(comparison, gates), |_| "")
@@ -36,6 +36,10 @@ fn markdown(what: &str, sources: &[Source], said: &ComparisonText, sign_of_pair:
         let _ = writeln!(text, "- {}{}", sign(it.tone), escaped(&it.text));
     }
     text += if said.rulings.is_empty() { "" } else { "\n" };
+    for it in &said.decisions {
+        let _ = writeln!(text, "- {}{}", sign(it.tone), escaped(&it.text));
+    }
+    text += if said.decisions.is_empty() { "" } else { "\n" };
     let of_pairs = || said.pairs.iter().flat_map(|pair| pair.blocks.iter().map(move |block| (pair, block)));
     for (pair, block) in of_pairs() {
         let _ = match block {
