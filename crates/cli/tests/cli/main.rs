@@ -22,6 +22,7 @@ mod crash;
 mod crash_compare;
 mod crash_ways;
 mod disasters;
+mod engine_liars;
 mod engines;
 mod events_job;
 mod expiry;
