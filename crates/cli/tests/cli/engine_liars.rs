@@ -147,8 +147,6 @@ fn writes_acknowledged_too_early_are_found(engine: &Engine) {
     let ran = liar.crash(LATE_PUT);
     let case = &ran.study.as_ref().unwrap()["crash"]["cases"][0];
     assert!(ran.status == 1 && case["promise"] == "broken", "{}: {}", liar.name(), ran.said());
-    let lost = |cut: &Value| cut["found"]["lost"].as_u64().unwrap();
-    assert!(case["cuts"].as_array().unwrap().iter().map(lost).sum::<u64>() > 0, "{}", ran.said());
 }
 
 #[test]
