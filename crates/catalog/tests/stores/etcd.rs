@@ -94,7 +94,18 @@ fn many_keys_are_looked_for_and_deleted_in_transactions() {
 
 #[test]
 fn a_member_that_joins_has_everything_and_goes_on_when_another_one_dies() {
-    let rig = Rig::start("etcd,durability=os,nodes=3");
+    a_member_joins("etcd,durability=os,nodes=3");
+}
+
+/// From 3.6 on etcd tells who leads only to those who have logged in.
+#[test]
+#[ignore = "needs what kvtrial fetch-store etcd gets"]
+fn a_member_joins_a_fetched_version_too() {
+    a_member_joins("etcd,version=3.7.3,durability=os,nodes=3");
+}
+
+fn a_member_joins(spec: &str) {
+    let rig = Rig::start(spec);
     let mut client = rig.client(1, 1);
     let keys = || (0..50).map(|number| format!("key{number}"));
     keys().for_each(|key| assert_eq!(client.put(&key, &key), OwnedReply::Done));
@@ -103,7 +114,7 @@ fn a_member_that_joins_has_everything_and_goes_on_when_another_one_dies() {
     rig.kill_node("node1");
     let connect = testkit::rig::connect_of("etcd");
     // The others elect another leader, if it was the one.
-    let spec = "etcd,durability=os,nodes=3".parse().unwrap();
+    let spec = spec.parse().unwrap();
     let alone = soon("there is a leader", || connect(&spec, std::slice::from_ref(&new)).ok());
     let mut client = Client::new(&*alone, 1, 1);
     keys().for_each(|key| assert_eq!(client.get(&key), value(&key)));

@@ -1,13 +1,17 @@
-//! Engines that the user's Go or Rust builds. `./test --full` builds them; here they are tried as their users try them, in workers.
+//! Engines that the user's Go or Rust builds, tried as their users try them, in workers: two in every run of the tests, all of them where `./test --full` has
+//! built them.
 #![allow(clippy::unwrap_used)]
+
+mod built;
 
 use crate::common;
 
+pub use built::{Engine, every, place, two};
 use common::{Desk, Ran};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use store::{Availability, Opener, OwnedReply, Store};
+use store::{Opener, OwnedReply, Store};
 use study::{Durability, Spec};
 use tempfile::TempDir;
 use testkit::Client;
@@ -15,78 +19,89 @@ use testkit::Client;
 /// The answer of a script that shares no code with kvtrial: `crates/jobs/tests/answers`.
 const DEBIAN_1K: &str = "sha256:68feb5060a6d9f728165362a625509d52ab91a5abcf6de1f6c5fe58fe046bc91";
 
-/// The engines, which must be here.
-fn engines() -> Vec<&'static store::StoreInfo> {
-    let bundles = catalog::bundles().filter(|bundle| bundle.is_engine());
-    let engines: Vec<_> = bundles.map(|bundle| catalog::find(bundle.store).unwrap()).collect();
-    assert!(engines.len() >= 3);
-    for info in &engines {
-        assert!(matches!(info.probe(), Availability::Found(_)), "{} is not here; {}", info.name, info.install);
-    }
-    engines
-}
-
-/// Runs `kvtrial` with the cache of the user who runs the tests. Nothing may be left behind.
-fn tried(words: &str) -> Ran {
+/// Runs `kvtrial` on an engine. Nothing may be left behind.
+fn tried(engine: &Engine, words: &str) -> Ran {
     let desk = Desk::new();
-    let ran = desk.finished(desk.command_with_own_cache(words).output().unwrap());
+    let ran = desk.finished(engine.command(&desk, words).output().unwrap());
     assert_eq!(desk.left_behind(), [] as [PathBuf; 0], "{words}");
     assert_eq!(ran.status, 0, "{words}: {}", ran.said());
     ran
 }
 
+/// The levels at which an engine promises to keep something.
+fn promises(engine: &Engine) -> impl Iterator<Item = String> {
+    let levels = engine.info.durabilities.iter().filter(|level| **level != Durability::None);
+    levels.map(|level| format!("{},durability={level}", engine.info.name))
+}
+
+fn passes_check(engine: &Engine) {
+    for level in engine.info.durabilities {
+        tried(engine, &format!("check {},durability={level}", engine.info.name));
+    }
+}
+
+fn has_the_known_answer(engine: &Engine) {
+    let name = engine.info.name;
+    for clients in [1, 16] {
+        let once = "--no-baselines --repeats 1 --warmups 0 --out out";
+        let ran = tried(engine, &format!("run fans -s {name} --data debian-1k --clients {clients} {once}"));
+        assert!(ran.is_ranked(name) && ran.digest(name) == DEBIAN_1K, "{}", ran.said());
+    }
+}
+
+fn keeps_its_promise(engine: &Engine, kills: &str) {
+    promises(engine).for_each(|spec| drop(tried(engine, &format!("crash {spec} {kills} --out out"))));
+}
+
+#[test]
+fn two_engines_pass_check_at_each_of_their_levels() {
+    two().iter().for_each(passes_check);
+}
+
 #[test]
 #[ignore = "minutes: engines that Go and Rust build"]
 fn every_engine_passes_check_at_each_of_its_levels() {
-    for info in engines() {
-        for level in info.durabilities {
-            tried(&format!("check {},durability={level}", info.name));
-        }
-    }
+    every().iter().for_each(passes_check);
+}
+
+#[test]
+fn two_engines_have_the_known_answer_with_one_client_and_with_sixteen() {
+    two().iter().for_each(has_the_known_answer);
 }
 
 #[test]
 #[ignore = "minutes: engines that Go and Rust build"]
 fn every_engine_has_the_known_answer_with_one_client_and_with_sixteen() {
-    for info in engines() {
-        for clients in [1, 16] {
-            let once = "--no-baselines --repeats 1 --warmups 0 --out out";
-            let ran = tried(&format!("run fans -s {} --data debian-1k --clients {clients} {once}", info.name));
-            assert!(ran.is_ranked(info.name) && ran.digest(info.name) == DEBIAN_1K, "{}", ran.said());
-        }
-    }
+    every().iter().for_each(has_the_known_answer);
 }
 
 #[test]
 #[ignore = "minutes: engines that Go and Rust build"]
 fn every_engine_scans_in_order_while_it_is_written() {
-    for info in engines() {
+    for engine in every() {
+        let name = engine.info.name;
         let once = "--no-baselines --repeats 1 --warmups 0 --clients 4 --set records=2000 --set seconds=1 --out out";
-        let ran = tried(&format!("run ycsb -s {} --set workload=E {once}", info.name));
-        assert!(ran.is_ranked(info.name), "{}", ran.said());
+        let ran = tried(&engine, &format!("run ycsb -s {name} --set workload=E {once}"));
+        assert!(ran.is_ranked(name), "{}", ran.said());
     }
+}
+
+#[test]
+fn two_engines_keep_their_promise_in_3_kills() {
+    two().iter().for_each(|engine| keeps_its_promise(engine, "--cuts 3 --clients 4 --within 100ms"));
 }
 
 #[test]
 #[ignore = "minutes: engines that Go and Rust build"]
 fn every_engine_keeps_its_promise_in_5_kills() {
-    for info in engines() {
-        for level in info.durabilities.iter().filter(|level| **level != Durability::None) {
-            tried(&format!("crash {},durability={level} --cuts 5 --out out", info.name));
-        }
-    }
+    every().iter().for_each(|engine| keeps_its_promise(engine, "--cuts 5"));
 }
 
 #[test]
 #[ignore = "minutes: engines that Go and Rust build"]
 fn every_engine_keeps_its_promise_when_it_is_killed_again_while_it_recovers() {
     // A log that recovery has begun to shorten, a file that was renamed a moment ago: such states last for an instant, so there are many short lives.
-    for info in engines() {
-        for level in info.durabilities.iter().filter(|level| **level != Durability::None) {
-            let often = "--during recovery --cuts 10 --within 50ms --out out";
-            tried(&format!("crash {},durability={level} {often}", info.name));
-        }
-    }
+    every().iter().for_each(|engine| keeps_its_promise(engine, "--during recovery --cuts 10 --within 50ms"));
 }
 
 const KEYS: u32 = 300;

@@ -23,6 +23,7 @@ mod crash_compare;
 mod crash_ways;
 mod decisions;
 mod disasters;
+mod engine_liars;
 mod engines;
 mod events_job;
 mod expiry;

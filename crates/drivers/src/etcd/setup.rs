@@ -121,13 +121,20 @@ pub(super) fn have_caught_up(spec: &Spec, members: &[Endpoint]) -> Result<(), St
     members.iter().try_for_each(|member| connect(spec, std::slice::from_ref(member)).map(drop))
 }
 
-/// Returns the place of the member that leads, as it says itself.
+/// Returns the place of the member that leads, as it says itself: from etcd 3.6 on only to those who have logged in.
 pub(super) fn leaders(_: &Spec, members: &[Endpoint]) -> Result<Vec<usize>, StoreError> {
     let leads = |member: &Endpoint| {
         brief(member, SOON, async {
-            let mut http = open(std::slice::from_ref(member), 0, None).await?;
-            let said = ask(&mut http, member, "/v3/maintenance/status", "{}".into()).await?;
-            serde_json::from_slice::<Member>(&said).map_err(|error| StoreError::open(member, error))
+            let tickets = Tickets::of(member, &login::DESK);
+            let mut http = open(std::slice::from_ref(member), 0, tickets.clone()).await?;
+            let mut said = status(&mut http, member).await;
+            if let (Err(error), Some(tickets)) = (&said, &tickets)
+                && error.to_string().contains(login::NONE)
+            {
+                login::log_in(&mut http, member, tickets, Whose::Private).await?;
+                said = status(&mut http, member).await;
+            }
+            serde_json::from_slice::<Member>(&said?).map_err(|error| StoreError::open(member, error))
         })
         .is_ok_and(|said| said.leader == Some(said.header.member_id))
     };
@@ -135,6 +142,10 @@ pub(super) fn leaders(_: &Spec, members: &[Endpoint]) -> Result<Vec<usize>, Stor
         Some(leader) => Ok(vec![leader]),
         None => Err(StoreError::Session("no member says that it leads".into())),
     }
+}
+
+async fn status(http: &mut Http, member: &Endpoint) -> Result<Bytes, StoreError> {
+    ask(http, member, "/v3/maintenance/status", "{}".into()).await
 }
 
 /// The time a member may take to say who leads.

@@ -2,7 +2,7 @@
 
 use std::fmt::Display;
 use std::path::{Path, PathBuf};
-use store::{Capabilities, Counter, Failure, OperationSet, Overflow, Reply, RowBuffer, SqlResult, StoreError};
+use store::{Capabilities, Counter, Failure, OperationSet, Overflow, Reply, RowBuffer, StoreError};
 
 /// The abilities of an ordered engine with transactions; adapters add their limits.
 pub const CAPABILITIES: Capabilities = Capabilities {
@@ -45,6 +45,7 @@ pub enum EmbeddedReply {
     /// The rows in the buffers.
     Rows,
     /// The result of a statement, in the buffers.
+    #[cfg(feature = "sqlite")]
     Sql,
     /// A reply without bytes.
     Own(Reply<'static>),
@@ -58,7 +59,8 @@ pub struct Buffers {
     /// The rows read last.
     pub rows: RowBuffer,
     /// The result of the statement that ran last.
-    pub sql: SqlResult,
+    #[cfg(feature = "sqlite")]
+    pub sql: store::SqlResult,
     words: String,
 }
 
@@ -70,6 +72,7 @@ impl Buffers {
             Ok(EmbeddedReply::Value) => Reply::Value(&self.value),
             Ok(EmbeddedReply::Versioned) => Reply::Versioned { value: &self.value, version: 0 },
             Ok(EmbeddedReply::Rows) => Reply::Rows(self.rows.rows()),
+            #[cfg(feature = "sqlite")]
             Ok(EmbeddedReply::Sql) => Reply::Tree(self.sql.answer()),
             Ok(EmbeddedReply::Own(reply)) => reply,
             Err(Fault(words)) => {

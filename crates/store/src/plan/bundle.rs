@@ -3,6 +3,7 @@
 //! `kvtrial fetch-store` gets them (the crate `host` does the work); adapters only look whether they are there.
 
 use std::env;
+use std::fs;
 use std::path::{Path, PathBuf};
 
 /// A store's program, kept in the user's cache.
@@ -199,10 +200,14 @@ impl Bundle {
         caches().iter().map(|cache| self.directory_in(cache)).find(|directory| self.is_whole(directory))
     }
 
-    /// Returns whether a directory holds the whole bundle: all its files, by their sizes, or its program.
+    /// Returns whether a directory holds the whole bundle: all its files, by their sizes, or its program; the library of an engine, if it was built from
+    /// these very sources, which lie beside it.
     pub fn is_whole(&self, directory: &Path) -> bool {
         let size = |file: &BundleFile| directory.join(file.name()).metadata().map(|found| found.len());
+        let is_same =
+            |&(name, text): &(&str, &str)| fs::read(directory.join(name)).is_ok_and(|kept| kept == text.as_bytes());
         match self.made_of.program() {
+            _ if matches!(self.made_of, MadeOf::Engine { sources, .. } if !sources.iter().all(is_same)) => false,
             None => self.files().all(|file| size(&file).is_ok_and(|bytes| bytes == file.bytes)),
             Some(program) => directory.join(program).is_file(),
         }
@@ -229,7 +234,7 @@ fn caches() -> Vec<PathBuf> {
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
-    use super::{Bundle, BundleFile, MadeOf};
+    use super::{Bundle, BundleFile, MadeOf, Toolchain};
 
     const TWO: Bundle = Bundle {
         store: "two",
@@ -269,5 +274,22 @@ mod tests {
             std::fs::write(program, "").unwrap();
             assert!(bundle.is_whole(directory.path()));
         }
+    }
+
+    #[test]
+    fn a_library_that_was_built_from_other_sources_is_not_the_engines() {
+        let sources = &[("engine.rs", "fn put() {}"), ("Cargo.lock", "")];
+        let made_of = MadeOf::Engine { toolchain: Toolchain::Cargo, sources, sums: "", library: "engine.so" };
+        let bundle = Bundle { made_of, ..TWO };
+        let directory = tempfile::tempdir().unwrap();
+        let write = |name: &str, text: &str| std::fs::write(directory.path().join(name), text).unwrap();
+        ["engine.so", "Cargo.lock"].map(|name| write(name, ""));
+        assert!(!bundle.is_whole(directory.path()), "a source is missing");
+        write("engine.rs", "fn put() { todo!() }");
+        assert!(!bundle.is_whole(directory.path()), "a source is another");
+        write("engine.rs", "fn put() {}");
+        assert!(bundle.is_whole(directory.path()));
+        std::fs::remove_file(directory.path().join("engine.so")).unwrap();
+        assert!(!bundle.is_whole(directory.path()), "it is not built");
     }
 }
