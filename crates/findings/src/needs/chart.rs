@@ -11,7 +11,7 @@ use words::units;
 
 /// Margins beyond this many times, either way, are drawn at it: a store that needs next to no memory would press all others to the line.
 const FARTHEST: f64 = 100.0;
-/// Widest axis on which powers of two are told apart.
+/// Widest axis that is marked by powers of two.
 const WIDEST_BINARY: f64 = 64.0;
 /// A cross, for what is missed.
 const CROSS: &str = "path://M1,0L5,4L9,0L10,1L6,5L10,9L9,10L5,6L1,10L0,9L4,5L0,1Z";
