@@ -7,6 +7,9 @@ use crate::finding::{Arrangement, Finding, FindingPart};
 use crate::view::View;
 use study::Decision;
 
+/// What is said of a store that is out because of kills.
+pub(crate) const LOST: &str = "killed, it lost what it had acknowledged";
+
 pub(crate) fn find(view: &View<'_>) -> Option<Finding> {
     let choice = view.study.choice.as_ref()?;
     // How each of several is set up stands where there is room.

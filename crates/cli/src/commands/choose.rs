@@ -101,7 +101,8 @@ pub fn choose(arguments: &ChooseArguments) -> Result<u8, CommandFailure> {
         note(&format!("Interrupted. A choice cannot be resumed; what was tried is in {}", out.display()));
         return Ok(failure::INTERRUPTED);
     }
-    let is_decided = study.choice.iter().flat_map(|choice| &choice.decisions).all(|it| !it.take.is_empty());
+    // Without needs a class that there was no time for is said, and the others are decided.
+    let is_decided = study.choice.iter().flat_map(|choice| &choice.decisions).any(|it| !it.take.is_empty());
     Ok(if is_decided { failure::GOOD } else { failure::VOID })
 }
 
@@ -204,6 +205,12 @@ fn candidates(arguments: &ChooseArguments, needed: Needed) -> Result<Vec<Planned
             return Err(CommandFailure::usage(format!("store '{spec}' is named twice")));
         }
         target::own_path(info, &spec)?;
+        if let Err(problem) = host::check(info, &spec)
+            && asked == Asked::Added
+        {
+            note(&format!("kvtrial: {} is left out: {problem}", info.name));
+            continue;
+        }
         planned.push(PlannedStore { info, spec, asked, baseline: false });
     }
     Ok(planned)

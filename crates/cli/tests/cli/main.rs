@@ -44,6 +44,7 @@ mod node_faults;
 mod nodes_job;
 mod passwords;
 mod plugins;
+mod questions;
 mod rates;
 mod read_back;
 mod readme;

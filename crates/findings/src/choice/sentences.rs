@@ -1,5 +1,6 @@
 //! A decision in words.
 
+use super::LOST;
 use crate::figures;
 use crate::needs;
 use crate::ranking::verdict::ahead;
@@ -117,7 +118,7 @@ pub(super) fn out(study: &Study, decision: &Decision) -> Option<String> {
             RejectionKind::Void if it.because.is_empty() => "void".into(),
             RejectionKind::Void => format!("void: {}", it.because.replace('_', " ")),
             RejectionKind::NotRun => "not run".into(),
-            RejectionKind::Lost => "killed, it lost what it had acknowledged".into(),
+            RejectionKind::Lost => LOST.into(),
         };
         format!("{} ({why})", it.store)
     });

@@ -2,6 +2,7 @@
 
 use super::sentences::{range, unlike};
 use crate::block::{Sentence, Tone};
+use crate::choice::LOST;
 use crate::needs::whys_of;
 use analysis::{ChangedStore, Comparison, DecisionPair, DecisionShift, Ruling, UnlikeNeeds};
 use study::{Meets, RejectionKind};
@@ -99,6 +100,7 @@ fn why(it: &ChangedStore) -> String {
         RejectionKind::Void if it.because.is_empty() => "void".into(),
         RejectionKind::Void => format!("void: {}", it.because.replace('_', " ")),
         RejectionKind::NotRun => "not run".into(),
+        RejectionKind::Lost => LOST.into(),
     }
 }
 

@@ -11,7 +11,7 @@ use words::units;
 
 /// Margins beyond this many times, either way, are drawn at it: a store that needs next to no memory would press all others to the line.
 const FARTHEST: f64 = 100.0;
-/// Widest axis on which powers of two are told apart.
+/// Widest axis that is marked by powers of two.
 const WIDEST_BINARY: f64 = 64.0;
 /// A cross, for what is missed.
 const CROSS: &str = "path://M1,0L5,4L9,0L10,1L6,5L10,9L9,10L5,6L1,10L0,9L4,5L0,1Z";
@@ -50,7 +50,7 @@ pub(super) fn chart(cells: &[&Cell], needs: &[Need], part: &str) -> Option<Chart
         rows.extend(margins.into_iter().map(Row::Margin));
     }
     let all = || rows.iter().filter_map(|row| if let Row::Margin(margin) = row { Some(margin) } else { None });
-    let is_far = all().any(|it| it.value > FARTHEST || it.value < 1.0 / FARTHEST);
+    let is_far = all().flat_map(ends_of).any(|times| !(1.0 / FARTHEST..=FARTHEST).contains(&times));
     let far = if is_far { format!(" Margins beyond {FARTHEST} times are drawn there.") } else { String::new() };
     Some(Chart {
         id: slug(&format!("needs margins {part}")),
@@ -83,6 +83,12 @@ fn margins<'c>(need: &'c Need, cells: &[&'c Cell]) -> Vec<Margin<'c>> {
     let mut margins: Vec<Margin<'c>> = cells.iter().filter_map(of_cell).collect();
     margins.sort_by(|a, b| b.value.total_cmp(&a.value));
     margins
+}
+
+/// The ends of the interval of a margin and the margin itself.
+fn ends_of(it: &Margin<'_>) -> [f64; 3] {
+    let [low, high] = it.ends.unwrap_or([it.value; 2]);
+    [low, it.value, high]
 }
 
 /// Returns the store with its class and level, once each.
@@ -125,7 +131,7 @@ fn option(rows: &[Row<'_>]) -> Value {
         rows.iter().enumerate().filter_map(|(at, row)| if let Row::Margin(it) = row { Some((at, it)) } else { None })
     };
     let near = |times: f64| times.clamp(1.0 / FARTHEST, FARTHEST);
-    let ends = margins().flat_map(|(_, it)| it.ends.unwrap_or([it.value; 2]).into_iter().chain([it.value])).map(near);
+    let ends = margins().flat_map(|(_, it)| ends_of(it)).map(near);
     let (least, most) = ends.fold((0.5f64, 2.0f64), |(low, high), end| (low.min(end), high.max(end)));
     let base = if most / least <= WIDEST_BINARY { 2.0 } else { 10.0 };
     let whole = |times: f64, round: fn(f64) -> f64| f64::powf(base, round(times.log(base)));

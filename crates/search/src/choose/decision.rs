@@ -24,6 +24,7 @@ impl Contest<'_> {
         // As the tables have them.
         entries.sort_by(|(a, _), (b, _)| figure(a).total_cmp(&figure(b)));
         let mut first: Option<&Entry<'_>> = None;
+        let mut enough: Vec<&Entry<'_>> = Vec::new();
         for (cell, entry) in &entries {
             let store = entry.planned.spec.to_string();
             let shown = self.judge.shown(lab, kills, entry.planned, analysis::NEED_ALPHA);
@@ -50,12 +51,19 @@ impl Contest<'_> {
                     first.get_or_insert(entry);
                     decision.take.push(store);
                 }
-                (RaceStanding::Worse | RaceStanding::Dear, Meets::Met) => {
-                    let times = first.and_then(|first| times(&entry.figures, &first.figures));
-                    decision.also.push(Alternative { store, times });
-                }
+                (RaceStanding::Worse | RaceStanding::Dear, Meets::Met) => enough.push(entry),
             }
         }
+        // Those that were ahead may be out since they were killed: then the best of the others takes their place.
+        if first.is_none() && !enough.is_empty() {
+            let next = enough.remove(0);
+            decision.take.push(next.planned.spec.to_string());
+            first = Some(next);
+        }
+        decision.also.extend(enough.into_iter().map(|entry| Alternative {
+            store: entry.planned.spec.to_string(),
+            times: first.and_then(|first| times(&entry.figures, &first.figures)),
+        }));
         let tested = first.and_then(|first| lab.tested(first.planned));
         decision.set_up = tested.map(|tested| tested.set_up.clone()).unwrap_or_default();
         decision.setting = first.and_then(|first| self.setting(first.planned));
