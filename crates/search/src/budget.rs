@@ -10,14 +10,14 @@ const LOOKS: Duration = Duration::from_millis(20);
 
 /// Wall time for a search.
 #[derive(Clone, Copy, Debug)]
-pub struct Budget {
+pub struct SearchTime {
     /// The time in all.
     pub whole: Duration,
     /// The moment from which it is counted.
     pub begun: Instant,
 }
 
-impl Budget {
+impl SearchTime {
     /// Returns the time used so far.
     pub fn spent(&self) -> Duration {
         self.begun.elapsed()

@@ -8,7 +8,7 @@ mod contest;
 mod decision;
 mod field;
 
-use crate::budget::Budget;
+use crate::budget::SearchTime;
 use crate::lab::Lab;
 use crate::race::RaceTime;
 use analysis::Need;
@@ -30,7 +30,7 @@ pub struct ChooseOptions {
     /// The user's needs.
     pub needs: Vec<Need>,
     /// The time for it.
-    pub budget: Budget,
+    pub budget: SearchTime,
     /// The job with more data; else why there is none.
     pub more: Result<MoreWork, String>,
 }

@@ -18,7 +18,7 @@ mod sample;
 mod tune;
 
 pub use bound::Bound;
-pub use budget::Budget;
+pub use budget::SearchTime;
 pub use choose::{ChooseError, ChooseOptions, Kills, MoreWork, choose};
 pub use lab::{Lab, Tested};
 pub use rate_trials::{RateOptions, find_rates, unsearched};

@@ -86,7 +86,7 @@ pub struct Raced {
 }
 
 impl Raced {
-    /// Returns a race of so many stores before its first trial.
+    /// Returns a race of `stores` stores before its first trial.
     pub fn before(stores: usize) -> Raced {
         Raced {
             standings: vec![RaceStanding::In; stores],

@@ -1,6 +1,6 @@
 //! The search for the best setting, with real trials and within a budget of time.
 
-use crate::budget::Budget;
+use crate::budget::SearchTime;
 use crate::effects::effects;
 use crate::halving::{self, Halved, Played, SettingTrials, halve};
 use crate::lab::{Lab, Tested};
@@ -85,7 +85,7 @@ pub struct TuneOptions<'o> {
     /// The figure to optimise.
     pub objective: Objective,
     /// The time for it.
-    pub budget: Budget,
+    pub budget: SearchTime,
     /// The store, private.
     pub store: &'o PlannedStore,
     /// The keys, each with its default first.

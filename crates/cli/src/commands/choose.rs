@@ -15,7 +15,7 @@ use archive::StudyDir;
 use engine::{Arrivals, Settings};
 use kills::Killer;
 use runner::{Asked, KeysFound, Plan, PlannedStore, Request, Rounds, Variation};
-use search::{Budget, ChooseError, ChooseOptions, Kills, Lab, MoreWork};
+use search::{ChooseError, ChooseOptions, Kills, Lab, MoreWork, SearchTime};
 use std::sync::atomic::AtomicBool;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 use store::StoreInfo;
@@ -50,7 +50,7 @@ pub fn choose(arguments: &ChooseArguments) -> Result<u8, CommandFailure> {
         candidates.join(", ")
     ));
 
-    let budget = Budget { whole: arguments.budget, begun: Instant::now() };
+    let budget = SearchTime { whole: arguments.budget, begun: Instant::now() };
     let mut notebook = Notebook::new(directory, &plan);
     let stop = AtomicBool::new(false);
     let mut lab = Lab::new(&plan, &stop, &mut notebook);

@@ -11,7 +11,7 @@ use archive::StudyDir;
 use engine::Settings;
 use jobkit::{JobInfo, Params};
 use runner::{Asked, Axis, KeysFound, PlannedStore, Request, Rounds};
-use search::{Budget, Lab, Objective, TuneError, TuneOptions, tune};
+use search::{Lab, Objective, SearchTime, TuneError, TuneOptions, tune};
 use std::sync::atomic::AtomicBool;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 use study::Class;
@@ -67,7 +67,7 @@ pub fn tune_command(arguments: &TuneArguments) -> Result<u8, CommandFailure> {
         keys.join(", ")
     ));
 
-    let budget = Budget { whole: arguments.budget, begun: Instant::now() };
+    let budget = SearchTime { whole: arguments.budget, begun: Instant::now() };
     let mut notebook = Notebook::new(directory, &plan);
     let stop = AtomicBool::new(false);
     let mut lab = Lab::new(&plan, &stop, &mut notebook);

@@ -32,7 +32,7 @@ fn the_fast_store_is_taken_the_slow_one_is_good_enough_and_the_one_that_misses_t
     assert_eq!(names(&decision["also"]), ["lmdb,burn=3ms"], "{}", ran.said());
     assert_eq!(names(&decision["out"]), ["lmdb,burn=200ms"]);
     let said = ran.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(said.contains("Take lmdb. It meets both needs and is "), "{}", ran.said());
+    assert!(said.contains("Take lmdb. It meets both needs, is "), "{}", ran.said());
     assert!(said.contains("Set lmdb up as it was measured: "), "{}", ran.said());
     assert!(said.contains("Not: lmdb,burn=200ms (p99<80ms: 2"), "{}", ran.said());
     let again = desk.kvtrial("report out --format text");

@@ -2,7 +2,7 @@
 
 use super::field::{Field, Judge};
 use super::{Kills, Kind};
-use crate::budget::Budget;
+use crate::budget::SearchTime;
 use crate::lab::Lab;
 use crate::race::{RaceStanding, RaceTime, Raced, race};
 use data::splitmix::Rng;
@@ -35,7 +35,7 @@ impl<'c> Contest<'c> {
         &mut self,
         lab: &mut Lab<'_>,
         kills: &dyn Kills,
-        budget: Budget,
+        budget: SearchTime,
         time: RaceTime,
     ) -> Result<(), RunError> {
         let seed = lab.plan().seed;
@@ -49,7 +49,7 @@ impl<'c> Contest<'c> {
         &mut self,
         lab: &mut Lab<'_>,
         kills: &dyn Kills,
-        budget: Budget,
+        budget: SearchTime,
         until: Duration,
     ) -> Result<(), RunError> {
         let meets = |store: &usize| {

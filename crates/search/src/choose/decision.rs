@@ -76,7 +76,7 @@ fn figure(cell: &Cell) -> f64 {
     let metric = Metric::ranking(cell);
     let value = metric.of_cell(cell).map_or(f64::NAN, |figure| figure.value);
     match metric.better() {
-        _ if !(value > 0.0) => f64::INFINITY,
+        _ if value.is_nan() || value <= 0.0 => f64::INFINITY,
         Better::Lower => value,
         Better::Higher => 1.0 / value,
     }

@@ -1,7 +1,7 @@
 //! Stores that race, as numbers.
 
 use super::Kills;
-use crate::budget::Budget;
+use crate::budget::SearchTime;
 use crate::lab::Lab;
 use crate::race::{Lap, Laps};
 use analysis::{Better, Metric, Need, meets_all, shown_at, summarise};
@@ -44,7 +44,7 @@ pub(super) struct Field<'f, 'l> {
     pub lab: &'f mut Lab<'l>,
     pub kills: &'f dyn Kills,
     pub judge: Judge<'f>,
-    pub budget: Budget,
+    pub budget: SearchTime,
     pub stores: &'f [PlannedCell],
     /// What rounds are called in the study.
     pub stage: &'static str,

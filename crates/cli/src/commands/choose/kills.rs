@@ -41,7 +41,7 @@ pub struct Killer<'k> {
 }
 
 impl<'k> Killer<'k> {
-    /// Makes one that kills each store so many times.
+    /// Makes a killer of each store, `cuts` times.
     pub fn new(cuts: u32, base: PathBuf, seed: u64, deadline: Duration, stop: &'k AtomicBool) -> Killer<'k> {
         let made = Crash {
             means: CrashMeans::Kill,
