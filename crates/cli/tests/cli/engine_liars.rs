@@ -98,7 +98,7 @@ impl Liar {
 
 /// The reason of the first case of a check that failed.
 fn first_reason(ran: &Ran, store: &str) -> String {
-    let report: Value = serde_json::from_str(&ran.stdout).unwrap();
+    let report: Value = serde_json::from_str(&ran.stdout).unwrap_or_else(|_| panic!("{}", ran.said()));
     let cases = report[store]["cases"].as_array().unwrap();
     let failed = cases.iter().find(|case| case["status"] == "failed");
     failed.map_or(String::new(), |case| case["reason"]["kind"].as_str().unwrap().to_owned())
