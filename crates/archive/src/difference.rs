@@ -2,8 +2,17 @@
 
 use study::Study;
 
+/// The cells that a plan has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum PlannedCells {
+    /// All that there will be.
+    All,
+    /// The first ones: a search adds others behind them.
+    First,
+}
+
 /// Returns every way in which the plan of a study on disk differs from the plan asked for, `what: there … there, here … here`.
-pub(crate) fn differences(there: &Study, here: &Study) -> Vec<String> {
+pub(crate) fn differences(there: &Study, here: &Study, cells: PlannedCells) -> Vec<String> {
     let mut found = Vec::new();
     if here.repeats < there.repeats {
         found.push(format!(
@@ -40,17 +49,20 @@ pub(crate) fn differences(there: &Study, here: &Study) -> Vec<String> {
             compare(what, there.clone(), here.clone());
         }
     }
-    compare_cells(there, here, &mut found);
+    compare_cells(there, here, cells, &mut found);
     found
 }
 
-fn compare_cells(there: &Study, here: &Study, found: &mut Vec<String>) {
+fn compare_cells(there: &Study, here: &Study, cells: PlannedCells, found: &mut Vec<String>) {
     let name = |cell: &study::Cell| {
         let params: Vec<String> = cell.params.iter().map(|(key, value)| format!("{key}={value}")).collect();
         format!("{} on {} ({})", cell.job, cell.store, params.join(" "))
     };
     let all = |study: &Study| -> Vec<String> { study.cells.iter().map(name).collect() };
-    let (theirs, ours) = (all(there), all(here));
+    let (mut theirs, ours) = (all(there), all(here));
+    if cells == PlannedCells::First {
+        theirs.truncate(ours.len());
+    }
     let missing = |from: &[String], of: &[String]| -> Vec<String> {
         of.iter().filter(|cell| !from.contains(cell)).cloned().collect()
     };

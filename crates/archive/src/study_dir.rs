@@ -5,7 +5,7 @@
 //! the time, and last when the study is closed, which removes the journal. So whatever happens, and whenever, either the journal
 //! is complete or `study.json` is.
 
-use crate::difference::differences;
+use crate::difference::{PlannedCells, differences};
 use crate::document::write_whole;
 use crate::error::DirectoryError;
 use crate::files::replacing;
@@ -74,12 +74,24 @@ impl StudyDir {
     /// # Errors
     /// There is no study, it has another plan (each difference is named), is damaged, newer, or in use.
     pub fn resume(path: &Path, plan: &Study) -> Result<StudyDir, DirectoryError> {
+        StudyDir::reopen(path, plan, PlannedCells::All)
+    }
+
+    /// Continues a search, which adds cells behind those of its plan.
+    ///
+    /// # Errors
+    /// As [`StudyDir::resume`].
+    pub fn resume_search(path: &Path, plan: &Study) -> Result<StudyDir, DirectoryError> {
+        StudyDir::reopen(path, plan, PlannedCells::First)
+    }
+
+    fn reopen(path: &Path, plan: &Study, cells: PlannedCells) -> Result<StudyDir, DirectoryError> {
         if !path.is_dir() {
             return Err(DirectoryError::Absent { path: path.to_owned() });
         }
         let lock = lock(path)?;
         let mut study = read_study(path)?;
-        let differences = differences(&study, plan);
+        let differences = differences(&study, plan, cells);
         if !differences.is_empty() {
             return Err(DirectoryError::OtherPlan { path: path.to_owned(), differences });
         }

@@ -3,7 +3,7 @@
 use engine::Arrivals;
 use runner::{Observer, Plan, PlannedCell, Position, RunError, Trials};
 use std::sync::atomic::{AtomicBool, Ordering};
-use study::{Cell, TrialRecord};
+use study::{Cell, Study, TrialRecord};
 
 /// Runs trials for a search and keeps what they showed.
 pub struct Lab<'a> {
@@ -25,11 +25,26 @@ pub struct Tested {
     pub trials: Vec<TrialRecord>,
     /// How its store was set up, as lines of its own configuration.
     pub set_up: Vec<String>,
+    /// Trials of an earlier part of the search, which are not run again.
+    earlier: Vec<TrialRecord>,
 }
 
 impl Tested {
+    /// Makes one of a cell of a study that is resumed.
+    fn resumed(mut cell: Cell) -> Tested {
+        let earlier = std::mem::take(&mut cell.trials);
+        Tested { earlier, ..Tested::new(cell) }
+    }
+
+    /// Takes the earlier trial of this stage.
+    fn recall(&mut self, stage: &str) -> Option<TrialRecord> {
+        let is_it = |trial: &TrialRecord| trial.more.get("stage").and_then(|it| it.as_str()) == Some(stage);
+        let at = self.earlier.iter().position(is_it)?;
+        Some(self.earlier.remove(at))
+    }
+
     fn new(cell: Cell) -> Tested {
-        Tested { cell, trials: Vec::new(), set_up: Vec::new() }
+        Tested { cell, trials: Vec::new(), set_up: Vec::new(), earlier: Vec::new() }
     }
 }
 
@@ -38,6 +53,13 @@ impl<'a> Lab<'a> {
     pub fn new(plan: &'a Plan, stop: &'a AtomicBool, observer: &'a mut dyn Observer) -> Lab<'a> {
         let cells = plan.cells.iter().map(|cell| Tested::new(plan.cell(cell))).collect();
         Lab { plan, trials: Trials::new(plan, &[]), cells, order: 0, expected: 0, stop, observer }
+    }
+
+    /// Makes a lab for a search that is resumed: trials of its study are not run again.
+    pub fn resumed(plan: &'a Plan, study: &Study, stop: &'a AtomicBool, observer: &'a mut dyn Observer) -> Lab<'a> {
+        let cells = study.cells.iter().cloned().map(Tested::resumed).collect();
+        let order = study.cells.iter().flat_map(|cell| &cell.trials).map(|trial| trial.order).max().unwrap_or(0);
+        Lab { cells, order, ..Lab::new(plan, stop, observer) }
     }
 
     /// Returns the plan.
@@ -65,6 +87,10 @@ impl<'a> Lab<'a> {
             return Ok(None);
         }
         let at = self.place(planned)?;
+        if let Some(record) = self.cells[at].recall(stage) {
+            self.cells[at].trials.push(record.clone());
+            return Ok(Some(record));
+        }
         self.order += 1;
         let total = if self.order < self.expected { self.expected } else { 0 };
         self.observer.trial_started(self.order, total, &label(planned), false);

@@ -51,6 +51,9 @@ pub struct ChooseArguments {
     /// Directory for the study [default: kvtrial-study-TIME]
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
+    /// Resume the choice in --out, with more --budget or after an interruption: its trials and kills are not run again; other options as before
+    #[arg(long, requires = "out")]
+    pub resume: bool,
     /// Where private stores keep their data: a directory on the disk to be measured [default: the system's temporary directory]
     #[arg(long, value_name = "DIR")]
     pub base: Option<PathBuf>,

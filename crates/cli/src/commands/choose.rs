@@ -17,9 +17,9 @@ use kills::Killer;
 use runner::{Asked, KeysFound, Plan, PlannedStore, Request, Rounds, Variation};
 use search::{ChooseError, ChooseOptions, Kills, Lab, MoreWork, SearchTime};
 use std::sync::atomic::AtomicBool;
-use std::time::{Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use store::StoreInfo;
-use study::{BudgetLayer, Class, Spec, StoreChoice, Study};
+use study::{BudgetLayer, Class, Decision, Spec, StoreChoice, Study};
 
 /// How long a trial at a rate lasts, unless the command says otherwise: so that each store can have this many of them in this share of the
 /// budget.
@@ -34,13 +34,21 @@ const MORE: u32 = 10;
 
 /// Races, decides and reports.
 pub fn choose(arguments: &ChooseArguments) -> Result<u8, CommandFailure> {
-    let Chosen { plan, more } = plan(arguments)?;
+    let out = arguments.out.clone();
+    let before = match (&out, arguments.resume) {
+        (Some(out), true) => Some(archive::read_study(out)?),
+        _ => None,
+    };
+    let Chosen { plan, more } = plan(arguments, before.as_ref())?;
     let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
     let needs = arguments.needs.iter().map(|need| need.text.clone()).collect();
     let study = plan.study(redacted_command(), study::rfc3339(now));
     let study = Study { selftest: selftest::for_study(), needs, ..study };
-    let out = arguments.out.clone().unwrap_or_else(|| default_directory(now));
-    let directory = StudyDir::create(&out, study)?;
+    let out = out.unwrap_or_else(|| default_directory(now));
+    let directory = match before {
+        Some(_) => StudyDir::resume_search(&out, &study)?,
+        None => StudyDir::create(&out, study)?,
+    };
     let candidates: Vec<String> =
         plan.cells.iter().filter(|cell| !cell.baseline).map(|cell| cell.spec.to_string()).collect();
     note(&format!(
@@ -50,12 +58,20 @@ pub fn choose(arguments: &ChooseArguments) -> Result<u8, CommandFailure> {
         candidates.join(", ")
     ));
 
-    let budget = SearchTime { whole: arguments.budget, begun: Instant::now() };
+    let used = before.as_ref().map(used).unwrap_or_default();
+    let begun = Instant::now().checked_sub(used).unwrap_or_else(Instant::now);
+    let budget = SearchTime { whole: arguments.budget, begun };
     let mut notebook = Notebook::new(directory, &plan);
     let stop = AtomicBool::new(false);
-    let mut lab = Lab::new(&plan, &stop, &mut notebook);
+    let mut lab = match &before {
+        Some(study) => Lab::resumed(&plan, study, &stop, &mut notebook),
+        None => Lab::new(&plan, &stop, &mut notebook),
+    };
     let options = ChooseOptions { needs: arguments.needs.clone(), budget, more };
     let mut killer = Killer::new(cuts(arguments), plan.base.clone(), arguments.seed, arguments.deadline, &stop);
+    if let Some(made) = before.as_ref().and_then(|study| study.crash.clone()) {
+        killer.made = study::Crash { cuts: killer.cuts, ..made };
+    }
     let chosen = search::choose(&mut lab, &options, &mut killer, &stop, host::interrupt::flag());
     notebook.progress.finish();
     if let Ok(choice) = &chosen {
@@ -64,7 +80,7 @@ pub fn choose(arguments: &ChooseArguments) -> Result<u8, CommandFailure> {
                 cell.durability_shown = killer.known(cell);
             }
             study.crash = Some(killer.made).filter(|made| !made.cases.is_empty());
-            study.choice = Some(with_set_up(choice.clone(), study));
+            study.choice = Some(with_set_up(choice.clone(), study, before.as_ref()));
         })?;
     }
     let is_interrupted = host::interrupt::requested();
@@ -98,7 +114,7 @@ pub fn choose(arguments: &ChooseArguments) -> Result<u8, CommandFailure> {
         print_painted(&|colour| tables::text(&study, colour)),
     )?;
     if is_interrupted {
-        note(&format!("Interrupted. A choice cannot be resumed; what was tried is in {}", out.display()));
+        note(&format!("Interrupted. Resume it: the same command with --out {} --resume", out.display()));
         return Ok(failure::INTERRUPTED);
     }
     // Without needs a class that there was no time for is said, and the others are decided.
@@ -119,7 +135,14 @@ struct Chosen {
     more: Result<MoreWork, String>,
 }
 
-fn plan(arguments: &ChooseArguments) -> Result<Chosen, CommandFailure> {
+/// The time that an earlier part of a choice has used, as far as it was written down.
+fn used(study: &Study) -> Duration {
+    let trials = || study.cells.iter().flat_map(|cell| &cell.trials).map(|trial| trial.makespan_s).sum();
+    let used_s = study.choice.as_ref().map_or_else(trials, |choice| choice.used_s);
+    Duration::try_from_secs_f64(used_s).unwrap_or_default()
+}
+
+fn plan(arguments: &ChooseArguments, before: Option<&Study>) -> Result<Chosen, CommandFailure> {
     let job = target::job(&arguments.job)?;
     let needed = Needed::of(&arguments.needs)?;
     can_show(job, &arguments.set, &arguments.needs)?;
@@ -136,7 +159,9 @@ fn plan(arguments: &ChooseArguments) -> Result<Chosen, CommandFailure> {
     {
         let fair_s = arguments.budget.as_secs_f64() * TRIALS_SHARE / TRIALS / stores.len().max(1) as f64;
         let fair_s = fair_s.clamp(*TRIAL_SECONDS.start(), *TRIAL_SECONDS.end());
-        set.push(("seconds".into(), format!("{fair_s:.1}")));
+        // Trials of a choice that is resumed stay as long as they were.
+        let known = before.and_then(|study| study.cells.first()?.params.get("seconds").cloned());
+        set.push(("seconds".into(), known.unwrap_or_else(|| format!("{fair_s:.1}"))));
     }
     let params = target::params(job, &set)?;
     let request = Request {
@@ -226,11 +251,15 @@ fn found() -> Vec<Spec> {
     catalog::all().filter(is_candidate).map(|info| Spec::private(info.name)).collect()
 }
 
-/// The same choice, with how each first one was set up.
-fn with_set_up(mut choice: StoreChoice, study: &Study) -> StoreChoice {
+/// The same choice, with how each first one was set up: where its adapter did not say it in this part of the choice, as an earlier one has it.
+fn with_set_up(mut choice: StoreChoice, study: &Study, before: Option<&Study>) -> StoreChoice {
+    let earlier: Vec<&Decision> =
+        before.and_then(|study| study.choice.as_ref()).iter().flat_map(|choice| &choice.decisions).collect();
     for decision in choice.decisions.iter_mut().filter(|decision| decision.set_up.is_empty()) {
-        let cell = decision.take.first().and_then(|store| study.cells.iter().find(|cell| cell.store == *store));
-        decision.set_up = cell.map(set_up::lines).unwrap_or_default();
+        let Some(first) = decision.take.first() else { continue };
+        let known = earlier.iter().find(|known| known.take.first() == Some(first)).map(|known| known.set_up.clone());
+        let cell = study.cells.iter().find(|cell| cell.store == *first);
+        decision.set_up = known.or_else(|| cell.map(set_up::lines)).unwrap_or_default();
     }
     choice
 }

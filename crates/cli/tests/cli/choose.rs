@@ -182,3 +182,25 @@ fn the_settings_of_sqlite_are_statements_that_give_a_new_file_the_same_ones() {
     let said = String::from_utf8_lossy(&python.unwrap().stdout).into_owned();
     assert_eq!(said.trim(), "[8192, -16384, 'wal']", "{lines:?}");
 }
+
+#[test]
+fn a_choice_is_resumed_with_more_budget_and_runs_no_trial_again() {
+    let desk = Desk::new();
+    let words = "-s lmdb,burn=4ms -s redb,burn=4ms --need p99<1s --set operations=100";
+    let ran = choose(&desk, &format!("{words} --budget 3s"));
+    let trials = |ran: &Ran| {
+        let cells = ran.study.as_ref().unwrap()["cells"].as_array().unwrap().clone();
+        let all = cells.iter().flat_map(|cell| cell["trials"].as_array().unwrap().clone());
+        all.map(|trial| (trial["order"].as_u64().unwrap(), trial["makespan_s"].as_f64().unwrap())).collect::<Vec<_>>()
+    };
+    let before = trials(&ran);
+    let ran = choose(&desk, &format!("{words} --budget 1m --resume"));
+    assert_eq!(ran.status, 0, "{}", ran.said());
+    let after = trials(&ran);
+    assert!(before.iter().all(|trial| after.contains(trial)) && after.len() > before.len(), "{before:?} {after:?}");
+    let used_s = ran.study.as_ref().unwrap()["choice"]["used_s"].as_f64().unwrap();
+    assert!(used_s > 2.0 && ran.study.as_ref().unwrap()["choice"]["trials"] == after.len() - 1, "{}", ran.said());
+    // Another command is refused, and nothing is lost.
+    let other = desk.kvtrial("choose ycsb -s lmdb --need p99<1s --budget 1m --out out --resume");
+    assert!(other.status == 2 && other.stderr.contains("belongs to that study"), "{}", other.said());
+}

@@ -133,18 +133,24 @@ impl search::Kills for Killer<'_> {
         let begun = Instant::now();
         note(&format!("kvtrial: killing {} while clients write, up to {} times", planned.spec, self.cuts));
         let spec = planned.spec.clone().with_durability(level);
-        self.made.cases.push(case(planned.info, &spec));
-        let at = self.made.cases.len() - 1;
+        let fresh = case(planned.info, &spec);
+        let is_it = |known: &CrashCase| known.store == fresh.store && known.level == Some(level);
+        let at = self.made.cases.iter().position(is_it).unwrap_or_else(|| {
+            self.made.cases.push(fresh);
+            self.made.cases.len() - 1
+        });
+        let done = self.made.cases[at].cuts.len();
+        let missing = self.cuts.saturating_sub(done as u32);
         // The first shows how long one takes.
-        let mut started = self.cut(planned, &spec, at, 1);
+        let mut started = self.cut(planned, &spec, at, missing.min(1));
         let each = begun.elapsed().max(Duration::from_millis(1));
         let affordable = time.saturating_sub(begun.elapsed()).as_secs_f64() / each.as_secs_f64();
-        let more = (affordable as u32).min(self.cuts - 1);
-        if more > 0 && self.made.cases[at].cuts.len() == 1 {
+        let more = (affordable as u32).min(missing.saturating_sub(1));
+        if more > 0 && self.made.cases[at].cuts.len() > done {
             started = self.cut(planned, &spec, at, more).or(started);
         }
         if let Some(facts) = started {
-            remember(&self.made.cases[at], 0, &facts);
+            remember(&self.made.cases[at], done, &facts);
         }
     }
 }
