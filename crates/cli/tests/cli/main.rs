@@ -46,6 +46,7 @@ mod rates;
 mod read_back;
 mod readme;
 mod reference;
+mod replay_job;
 mod room;
 mod scripts;
 mod selftest;

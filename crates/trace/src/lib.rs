@@ -1,0 +1,27 @@
+//! Traces: what an application asked of its store, read from the formats there are; and exact caches to hold a store's hits against.
+//!
+//! * [`Trace`]: the requests, a column per field, in the order of the file. [`Trace::read`] reads one; a format is a reader in a file of its own.
+//! * [`TraceFormat`]: the formats, and how a file shows which it is in.
+//! * [`hits`]: the hits of an exact LRU or FIFO of any size.
+//!
+//! What never lives here: a store, an operation, a clock of its own, what a store answered in a trial.
+
+mod builder;
+mod cache2k;
+mod format;
+mod input;
+mod keys;
+mod lcs;
+mod meta;
+mod monitor;
+mod monitor_trace;
+mod oracle;
+mod simulate;
+mod spread;
+mod trace;
+mod twitter;
+
+pub use format::TraceFormat;
+pub use keys::TraceKeys;
+pub use simulate::{CacheSize, Eviction, Filling, hits};
+pub use trace::{RequestKind, SHIPPED, Trace, TraceOptions};
