@@ -31,13 +31,13 @@ const MOST_VALUE_BYTES: u64 = 1 << 30;
 pub static JOB: JobInfo = JobInfo {
     name: "replay",
     summary: "the requests of a recorded trace, in their order per key; every value read verified, hits beside those of exact caches",
-    input: "a trace of cache2k, Twitter, Meta, libCacheSim (oracleGeneral, LCS) or MONITOR, also .gz, .xz, .zst; or web12 (shipped)",
+    input: "a recording (kvtrial record), or a trace of cache2k, Twitter, Meta, libCacheSim (oracleGeneral, LCS) or MONITOR, also .gz, .xz, .zst; or web12 (shipped)",
     records: "keys",
     params: &[
         ParamInfo {
             name: "format",
             default: "auto",
-            values: "auto, cache2k, twitter, meta, oracle, lcs, monitor, monitor-trace",
+            values: "auto, kvtrace, cache2k, twitter, meta, oracle, lcs, monitor, monitor-trace",
             tunable: &[],
             help: "format of the trace; auto: what its first bytes show, else its name (.trace is cache2k)",
         },
@@ -273,6 +273,9 @@ impl Job for Replay {
             warnings.push(
                 "The trace has whole seconds: within a second requests are spread by the seed, in their order.".into(),
             );
+        }
+        if trace.is_cut_off() {
+            warnings.push("The recording was not closed: what was recorded in its last second may be missing.".into());
         }
         if trace.left_out() > 0 {
             warnings.push(format!(

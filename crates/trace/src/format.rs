@@ -2,12 +2,14 @@
 
 use crate::builder::TraceBuilder;
 use crate::input::TraceInput;
-use crate::{cache2k, lcs, meta, monitor, monitor_trace, oracle, twitter};
+use crate::{cache2k, kvtrace, lcs, meta, monitor, monitor_trace, oracle, twitter};
 use data::DataError;
 
 /// A format of traces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TraceFormat {
+    /// kvtrial's own recordings.
+    Kvtrace,
     /// Keys of 32 bits, nothing else.
     Cache2k,
     /// Twitter's cache traces, CSV.
@@ -26,7 +28,8 @@ pub enum TraceFormat {
 
 impl TraceFormat {
     /// The list of all formats.
-    pub const ALL: [TraceFormat; 7] = [
+    pub const ALL: [TraceFormat; 8] = [
+        TraceFormat::Kvtrace,
         TraceFormat::Cache2k,
         TraceFormat::Twitter,
         TraceFormat::Meta,
@@ -39,6 +42,7 @@ impl TraceFormat {
     /// Returns the word for it.
     pub fn name(self) -> &'static str {
         match self {
+            TraceFormat::Kvtrace => "kvtrace",
             TraceFormat::Cache2k => "cache2k",
             TraceFormat::Twitter => "twitter",
             TraceFormat::Meta => "meta",
@@ -61,6 +65,7 @@ impl TraceFormat {
         let file = name.rsplit('/').next().unwrap_or(name);
         let file = [".gz", ".xz", ".zst"].iter().find_map(|packed| file.strip_suffix(packed)).unwrap_or(file);
         match () {
+            () if kvtrace::shows(head) => Some(TraceFormat::Kvtrace),
             () if lcs::shows(head) => Some(TraceFormat::Lcs),
             () if meta::shows(first) => Some(TraceFormat::Meta),
             () if monitor::shows(first) => Some(TraceFormat::Monitor),
@@ -76,12 +81,13 @@ impl TraceFormat {
     pub fn counts_seconds(self) -> bool {
         match self {
             TraceFormat::Twitter | TraceFormat::Meta | TraceFormat::Oracle | TraceFormat::Lcs => true,
-            TraceFormat::Cache2k | TraceFormat::Monitor | TraceFormat::MonitorTrace => false,
+            TraceFormat::Kvtrace | TraceFormat::Cache2k | TraceFormat::Monitor | TraceFormat::MonitorTrace => false,
         }
     }
 
     pub(crate) fn read(self, input: &mut TraceInput, builder: &mut TraceBuilder) -> Result<(), DataError> {
         match self {
+            TraceFormat::Kvtrace => kvtrace::read(input, builder),
             TraceFormat::Cache2k => cache2k::read(input, builder),
             TraceFormat::Twitter => twitter::read(input, builder),
             TraceFormat::Meta => meta::read(input, builder),

@@ -58,23 +58,42 @@ impl TraceInput {
             self.offset += record.len() as u64;
             return Ok(true);
         }
+        let (at, bytes) = (self.offset, record.len());
+        match self.fill(record)? {
+            0 => Ok(false),
+            filled if filled < bytes => {
+                let problem = format!("it is cut off: of the record of {bytes} bytes at byte {at} there are {filled}");
+                Err(self.whole(&problem, remedy))
+            }
+            _ => Ok(true),
+        }
+    }
+
+    /// Fills `record` as far as there are bytes; returns how many there were.
+    pub(crate) fn fill(&mut self, record: &mut [u8]) -> Result<usize, DataError> {
         let mut filled = 0;
         while filled < record.len() {
             match self.bytes.read(&mut record[filled..]).map_err(|error| unreadable(&self.name, &error))? {
-                0 if filled == 0 => return Ok(false),
-                0 => {
-                    let problem = format!(
-                        "it is cut off: of the record of {} bytes at byte {} there are {filled}",
-                        record.len(),
-                        self.offset
-                    );
-                    return Err(self.whole(&problem, remedy));
-                }
+                0 => break,
                 read => filled += read,
             }
         }
-        self.offset += record.len() as u64;
-        Ok(true)
+        self.offset += filled as u64;
+        Ok(filled)
+    }
+
+    /// Replaces `out` by the next `most` bytes, as far as there are; returns how many there were. Room is made only for what is there.
+    pub(crate) fn fill_up_to(&mut self, out: &mut Vec<u8>, most: usize) -> Result<usize, DataError> {
+        out.clear();
+        let read = self.bytes.by_ref().take(most as u64).read_to_end(out);
+        let read = read.map_err(|error| unreadable(&self.name, &error))?;
+        self.offset += read as u64;
+        Ok(read)
+    }
+
+    /// Returns how many bytes were read, as records.
+    pub(crate) fn offset(&self) -> u64 {
+        self.offset
     }
 
     /// Makes the error of the line read last.

@@ -2,15 +2,18 @@
 //!
 //! * [`Trace`]: the requests, a column per field, in the order of the file. [`Trace::read`] reads one; a format is a reader in a file of its own.
 //! * [`TraceFormat`]: the formats, and how a file shows which it is in.
+//! * [`kvtrace`]: kvtrial's own recordings, written and read; [`CommandWords`]: which words of commands are keys and values.
 //! * [`hits`]: the hits of an exact LRU or FIFO of any size.
 //!
 //! What never lives here: a store, an operation, a clock of its own, what a store answered in a trial.
 
 mod builder;
 mod cache2k;
+mod commands;
 mod format;
 mod input;
 mod keys;
+pub mod kvtrace;
 mod lcs;
 mod meta;
 mod monitor;
@@ -21,6 +24,7 @@ mod spread;
 mod trace;
 mod twitter;
 
+pub use commands::{CommandWords, WordPart, asks};
 pub use format::TraceFormat;
 pub use keys::TraceKeys;
 pub use simulate::{CacheSize, Eviction, Filling, hits};

@@ -2,53 +2,12 @@
 //! also on several keys, are requests; others are left out and counted.
 
 use crate::builder::{Name, TraceBuilder, TraceRequest, Wanted};
+use crate::commands::{CommandWords, WordPart, asks};
 use crate::input::TraceInput;
 use crate::monitor_trace::in_database;
-use crate::trace::RequestKind;
 use data::DataError;
 
 const REMEDY: &str = "use what 'redis-cli monitor' writes: seconds.microseconds [database client] \"command\" \"key\" ..., times in order";
-
-/// What a command asks of values.
-#[derive(Clone, Copy)]
-pub(crate) struct Asks {
-    pub(crate) kind: RequestKind,
-    /// A write of another kind than a set.
-    pub(crate) is_other: bool,
-    keys: Keys,
-    /// The place of the value among the words.
-    value: Option<usize>,
-}
-
-/// Which words of a command are keys.
-#[derive(Clone, Copy)]
-enum Keys {
-    /// The one behind the command.
-    One,
-    /// All behind the command.
-    All,
-    /// Every other one, with a value behind each.
-    Pairs,
-}
-
-/// Returns what a command asks of values; `None`: nothing.
-pub(crate) fn asks(command: &[u8]) -> Option<Asks> {
-    let get = Asks { kind: RequestKind::Get, is_other: false, keys: Keys::One, value: None };
-    let set = Asks { kind: RequestKind::Set, value: Some(2), ..get };
-    let other = Asks { is_other: true, ..set };
-    Some(match command.to_ascii_uppercase().as_slice() {
-        b"GET" | b"GETEX" => get,
-        b"MGET" => Asks { keys: Keys::All, ..get },
-        b"SET" => set,
-        b"SETEX" | b"PSETEX" => Asks { value: Some(3), ..set },
-        b"MSET" => Asks { keys: Keys::Pairs, ..set },
-        b"GETSET" | b"SETNX" | b"APPEND" => other,
-        b"INCR" | b"DECR" | b"INCRBY" | b"DECRBY" | b"INCRBYFLOAT" => Asks { value: None, ..other },
-        b"DEL" | b"UNLINK" => Asks { kind: RequestKind::Delete, keys: Keys::All, ..get },
-        b"GETDEL" => Asks { kind: RequestKind::Delete, ..get },
-        _ => return None,
-    })
-}
 
 /// A line up to its words: the time and the database; and where the words begin.
 fn start(line: &[u8]) -> Result<(u64, u64, usize), String> {
@@ -125,21 +84,18 @@ pub(crate) fn read(input: &mut TraceInput, builder: &mut TraceBuilder) -> Result
                 let start = number.checked_sub(1).map_or(0, |before| ends[before]);
                 &bytes[start..ends[number]]
             };
-            let Some(asks) = asks(word(0)) else {
+            let Some((kind, is_other)) = asks(word(0)) else {
                 builder.leave_out();
                 return Ok(Wanted::More);
             };
-            let (last, step) = match asks.keys {
-                Keys::One => (2, 1),
-                Keys::All => (ends.len(), 1),
-                Keys::Pairs => (ends.len(), 2),
-            };
-            for key in (1..last.min(ends.len())).step_by(step) {
-                let value = asks.value.map(|value| value + key - 1).filter(|&value| value < ends.len());
-                builder.trace.other_writes += u64::from(asks.is_other);
+            let parts = CommandWords::of(word(0));
+            for key in (1..ends.len()).filter(|&at| parts.part(at) == WordPart::Key) {
+                let behind = (key + 1..ends.len()).take_while(|&at| parts.part(at) != WordPart::Key);
+                let value = behind.into_iter().find(|&at| parts.part(at) == WordPart::Value);
+                builder.trace.other_writes += u64::from(is_other);
                 let wanted = builder.push(TraceRequest {
                     key: Name::Bytes(in_database(database, word(key), &mut name)),
-                    kind: asks.kind,
+                    kind,
                     value_bytes: value.map(|value| word(value).len() as u64),
                     time_us: Some(time_us),
                 })?;

@@ -2,8 +2,8 @@
 //! from the right.
 
 use crate::builder::{Name, TraceBuilder, TraceRequest, Wanted};
+use crate::commands::asks;
 use crate::input::TraceInput;
-use crate::monitor::{Asks, asks};
 use crate::twitter::number;
 use data::DataError;
 
@@ -52,7 +52,7 @@ pub(crate) fn read(input: &mut TraceInput, builder: &mut TraceBuilder) -> Result
             continue;
         }
         let taken = taken_apart(line).and_then(|line| {
-            let Some(Asks { kind, is_other, .. }) = asks(line.command) else {
+            let Some((kind, is_other)) = asks(line.command) else {
                 builder.leave_out();
                 return Ok(Wanted::More);
             };

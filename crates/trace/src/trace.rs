@@ -54,6 +54,8 @@ pub struct Trace {
     pub(crate) left_out: u64,
     /// Writes of another kind (append, increment, compare and set) that count as sets.
     pub(crate) other_writes: u64,
+    /// Whether it is a recording that was not closed.
+    pub(crate) is_cut_off: bool,
 }
 
 impl Trace {
@@ -110,6 +112,7 @@ impl Trace {
             times_us: Vec::new(),
             left_out: 0,
             other_writes: 0,
+            is_cut_off: false,
         }
     }
 
@@ -169,6 +172,11 @@ impl Trace {
     /// Returns how many writes of another kind (append, increment, compare and set) count as sets.
     pub fn other_writes(&self) -> u64 {
         self.other_writes
+    }
+
+    /// Returns whether it is a recording that was not closed: what was recorded in its last second may be missing.
+    pub fn is_cut_off(&self) -> bool {
+        self.is_cut_off
     }
 
     /// Returns how many requests are of this kind.

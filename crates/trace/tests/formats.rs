@@ -216,7 +216,7 @@ fn what_is_no_trace_is_named_by_line_or_byte_with_the_remedy() {
         (
             "x",
             "no trace".into(),
-            "it shows no format of a trace that is known; name it by --set format=, one of cache2k,",
+            "it shows no format of a trace that is known; name it by --set format=, one of kvtrace, cache2k,",
         ),
         ("x.trace", "".into(), "it holds no request"),
         ("x.trace", "\0\0\0\x01\0\0".into(), "it is cut off: of the record of 4 bytes at byte 4 there are 2"),
@@ -289,7 +289,7 @@ fn nothing_in_a_file_can_do_harm() {
     ];
     let mut rng = data::splitmix::Rng::new(7);
     let mut good = 0;
-    for _ in 0..30_000 {
+    for _ in 0..8_000 {
         let mut bytes = samples[rng.below(7) as usize].clone();
         for _ in 0..rng.below(6) {
             let at = rng.below(bytes.len() as u64 + 1) as usize;
@@ -303,7 +303,7 @@ fn nothing_in_a_file_can_do_harm() {
                 break;
             }
         }
-        let format = (rng.below(2) == 0).then(|| TraceFormat::ALL[rng.below(7) as usize]);
+        let format = (rng.below(2) == 0).then(|| TraceFormat::ALL[rng.below(8) as usize]);
         // Leaked, as what is read from memory lives for ever: a few megabytes in all.
         let options = TraceOptions { format, most: 10_000, seed: 1 };
         match Trace::of_bytes("x.trace", bytes.leak(), options) {
@@ -314,5 +314,5 @@ fn nothing_in_a_file_can_do_harm() {
             Err(error) => assert!(error.to_string().contains("; "), "no remedy: {error}"),
         }
     }
-    assert!((3_000..27_000).contains(&good), "{good}");
+    assert!((800..7_200).contains(&good), "{good}");
 }
