@@ -21,6 +21,7 @@ mod offer;
 mod plan;
 mod preset;
 mod query;
+mod record;
 mod report;
 mod report_files;
 mod run;
@@ -74,6 +75,7 @@ fn user_command(command: Command) -> Result<u8, CommandFailure> {
         Command::Tune(arguments) => tune::tune_command(&arguments),
         Command::Compare(arguments) => compare::compare(&arguments),
         Command::Report(arguments) => report::report(&arguments),
+        Command::Record(arguments) => record::record(&arguments),
         Command::Query(arguments) => query::query(&arguments),
         Command::Clear(arguments) => clear::clear(&arguments),
         Command::Check(arguments) => check::check(&arguments),

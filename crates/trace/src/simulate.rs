@@ -35,46 +35,51 @@ pub enum Filling {
 /// No key.
 const NONE: u32 = u32::MAX;
 
-/// A place in the list.
+/// A key's place in the list.
 #[derive(Clone, Copy)]
 struct Link {
     before: u32,
     behind: u32,
+    /// The size of what is in the cache; 0: it is not.
+    weight: u32,
 }
 
 /// The keys in the cache, from the front to the back; the last link is that of both ends.
 struct Cache {
     links: Vec<Link>,
-    /// The size of what is in the cache; 0: it is not.
-    weights: Vec<u64>,
     used: u64,
     most: u64,
 }
 
 impl Cache {
     fn new(keys: usize, most: u64) -> Cache {
-        let mut links = vec![Link { before: NONE, behind: NONE }; keys + 1];
-        links[keys] = Link { before: keys as u32, behind: keys as u32 };
-        Cache { links, weights: vec![0; keys], used: 0, most }
+        let mut links = vec![Link { before: NONE, behind: NONE, weight: 0 }; keys + 1];
+        links[keys] = Link { before: keys as u32, behind: keys as u32, weight: 0 };
+        Cache { links, used: 0, most }
+    }
+
+    fn ends(&self) -> usize {
+        self.links.len() - 1
     }
 
     #[inline]
     fn has(&self, id: u32) -> bool {
-        self.weights[id as usize] > 0
+        self.links[id as usize].weight > 0
     }
 
     #[inline]
     fn unlink(&mut self, id: u32) {
-        let Link { before, behind } = self.links[id as usize];
+        let Link { before, behind, .. } = self.links[id as usize];
         self.links[before as usize].behind = behind;
         self.links[behind as usize].before = before;
     }
 
     #[inline]
     fn link_front(&mut self, id: u32) {
-        let end = self.weights.len();
+        let end = self.ends();
         let first = self.links[end].behind;
-        self.links[id as usize] = Link { before: end as u32, behind: first };
+        let link = &mut self.links[id as usize];
+        (link.before, link.behind) = (end as u32, first);
         self.links[first as usize].before = id;
         self.links[end].behind = id;
     }
@@ -88,21 +93,21 @@ impl Cache {
     fn remove(&mut self, id: u32) {
         if self.has(id) {
             self.unlink(id);
-            self.used -= std::mem::take(&mut self.weights[id as usize]);
+            self.used -= u64::from(std::mem::take(&mut self.links[id as usize].weight));
         }
     }
 
     #[inline]
-    fn insert(&mut self, id: u32, weight: u64) {
+    fn insert(&mut self, id: u32, weight: u32) {
         self.remove(id);
-        if weight > self.most {
+        if u64::from(weight) > self.most {
             return;
         }
-        while self.used + weight > self.most {
-            self.remove(self.links[self.weights.len()].before);
+        while self.used + u64::from(weight) > self.most {
+            self.remove(self.links[self.ends()].before);
         }
-        self.weights[id as usize] = weight;
-        self.used += weight;
+        self.links[id as usize].weight = weight;
+        self.used += u64::from(weight);
         self.link_front(id);
     }
 }
@@ -116,7 +121,7 @@ pub fn hits(trace: &Trace, eviction: Eviction, size: CacheSize, filling: Filling
             let mut key = Vec::new();
             let bytes_of = |id| {
                 keys.write(id, &mut key);
-                key.len() as u64
+                key.len() as u32
             };
             (bytes, (0..keys.len() as u32).map(bytes_of).collect())
         }
@@ -124,7 +129,7 @@ pub fn hits(trace: &Trace, eviction: Eviction, size: CacheSize, filling: Filling
     let mut cache = Cache::new(keys.len(), most);
     let weight = |request: usize, id: u32| match key_bytes.get(id as usize) {
         None => 1,
-        Some(key_bytes) => key_bytes + u64::from(trace.value_bytes(request).unwrap_or(usual_bytes)),
+        Some(key_bytes) => key_bytes.saturating_add(trace.value_bytes(request).unwrap_or(usual_bytes)).max(1),
     };
     let mut hits = 0;
     for (request, &id) in trace.ids().iter().enumerate() {

@@ -83,6 +83,24 @@ fn what_was_written_is_read_and_its_commands_on_values_are_requests() {
 }
 
 #[test]
+fn a_key_of_another_database_is_another_key_and_commands_on_other_things_are_left_out() {
+    let mut bytes = Vec::new();
+    let mut writer = KvtraceWriter::begin(&mut bytes, HEAD).unwrap();
+    let plain =
+        |words: &[&'static str]| words.iter().map(|word| RecordedWord::Plain(word.as_bytes())).collect::<Vec<_>>();
+    let get = [RecordedWord::Plain(b"GET"), RecordedWord::Key(b"k")].to_vec();
+    for (connection, words) in
+        [(1, get.clone()), (2, plain(&["select", "3"])), (2, get.clone()), (1, get), (1, plain(&["PING"]))]
+    {
+        writer.push(0, connection, &Recorded::Command(words)).unwrap();
+    }
+    writer.end().unwrap();
+    let trace = Trace::of_bytes("x", bytes.leak(), TraceOptions { format: None, most: u64::MAX, seed: 1 }).unwrap();
+    let keys: Vec<Vec<u8>> = trace.ids().iter().map(|&id| trace.keys().key(id)).collect();
+    assert_eq!((keys, trace.left_out()), ([&b"k"[..], b"db3:k", b"k"].map(Vec::from).into(), 2));
+}
+
+#[test]
 fn a_file_that_ends_anywhere_is_read_to_its_last_whole_block() {
     let whole = written(true);
     let mut seen = 0;

@@ -45,6 +45,7 @@ mod plugins;
 mod rates;
 mod read_back;
 mod readme;
+mod record;
 mod reference;
 mod replay_job;
 mod room;
