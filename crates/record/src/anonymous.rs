@@ -1,7 +1,7 @@
 //! Keys that say nothing of those they stand for: of the same length and kind, with the same beginning where those had the same.
 //!
 //! Each byte is moved within its kind by as much as a keyed hash (SipHash) of all bytes before it says. So two keys are the same if they were
-//! the same before, and only then: going from the left, each byte can be told by who knows the secret. It is drawn for the recording, and kept
+//! the same before, and only then: from the left, one who knew the secret could find each byte. It is drawn for the recording, and kept
 //! nowhere.
 
 use std::hash::{BuildHasher, Hasher, RandomState};

@@ -35,7 +35,7 @@ pub(crate) enum RepliesDue {
 /// What the first bytes are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Taken<T> {
-    /// Whole: so many bytes, and what they are.
+    /// Whole: the number of its bytes, and what they are.
     Whole(usize, T),
     /// The beginning of something: more must come.
     Begun,
