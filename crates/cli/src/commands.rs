@@ -10,6 +10,7 @@ mod echo;
 mod ending;
 mod fetch_store;
 mod find_rate;
+mod fit;
 mod fork_server;
 mod jobs;
 mod leftovers;
@@ -76,6 +77,7 @@ fn user_command(command: Command) -> Result<u8, CommandFailure> {
         Command::Compare(arguments) => compare::compare(&arguments),
         Command::Report(arguments) => report::report(&arguments),
         Command::Record(arguments) => record::record(&arguments),
+        Command::Fit(arguments) => fit::fit(&arguments),
         Command::Query(arguments) => query::query(&arguments),
         Command::Clear(arguments) => clear::clear(&arguments),
         Command::Check(arguments) => check::check(&arguments),

@@ -3,6 +3,7 @@
 //! * [`Trace`]: the requests, a column per field, in the order of the file. [`Trace::read`] reads one; a format is a reader in a file of its own.
 //! * [`TraceFormat`]: the formats, and how a file shows which it is in.
 //! * [`kvtrace`]: kvtrial's own recordings, written and read; [`CommandWords`]: which words of commands are keys and values.
+//! * [`fit`]: what a trace is like.
 //! * [`hits`]: the hits of an exact LRU or FIFO of any size.
 //!
 //! What never lives here: a store, an operation, a clock of its own, what a store answered in a trial.
@@ -10,6 +11,7 @@
 mod builder;
 mod cache2k;
 mod commands;
+pub mod fit;
 mod format;
 mod input;
 mod keys;

@@ -1,4 +1,4 @@
-//! Options of `record`.
+//! Options of `record` and `fit`.
 
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
@@ -32,4 +32,29 @@ pub enum KeepArgument {
     Keys,
     /// Values, never passwords
     Values,
+}
+
+/// Options of `fit`.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "It says how popular keys are, what is asked of them, how large values are, when requests come, how the keys change, and what \
+                  caches of any size would hit. With -o it writes a plan that makes the like: kvtrial run ycsb --plan FILE\n\
+                  Exit status: 0 said, 2 bad usage, or the file is no trace."
+)]
+pub struct FitArguments {
+    /// A recording of `kvtrial record`, or a trace that the job replay reads; or web12
+    #[arg(value_name = "FILE")]
+    pub file: PathBuf,
+    /// Its format, as the job replay has it
+    #[arg(long, value_name = "FORMAT", default_value = "auto")]
+    pub format: String,
+    /// Look at the first requests only, as 10M
+    #[arg(long, value_name = "N")]
+    pub requests: Option<String>,
+    /// Write a plan for ycsb that makes the like, and say how far it is from the trace
+    #[arg(short = 'o', long = "out", value_name = "FILE")]
+    pub out: Option<PathBuf>,
+    /// Seed of what is drawn
+    #[arg(long, default_value_t = 42)]
+    pub seed: u64,
 }

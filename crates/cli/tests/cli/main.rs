@@ -28,6 +28,7 @@ mod expiry;
 mod failed;
 mod fetch_store;
 mod fewer_nodes;
+mod fit;
 mod formats;
 mod frozen_jobs;
 mod full_disk;
