@@ -12,7 +12,7 @@ use words::units;
 pub(crate) fn find(view: &View<'_>) -> Option<Finding> {
     Some(Finding {
         id: "hits",
-        title: "Hits",
+        title: "Hits and answers",
         intro:
             "What a store that drops values still had, beside exact caches of the size it was found to have at the end."
                 .into(),
@@ -64,8 +64,14 @@ fn figures<'a>(cells: &[&'a Cell]) -> Vec<HitFigures<'a>> {
 
 fn blocks(it: &Grouped<'_>, view: &View<'_>) -> Vec<Block> {
     let found = figures(it.cells());
+    let answers: Vec<Block> = answers(it.cells()).map(Block::plain).collect();
     let charts = view.charts(|| chart::chart(&found, it.label(), &view.identities));
-    table(&found).map(Block::Table).into_iter().chain(sentences(&found).map(Block::plain)).chain(charts).collect()
+    answers
+        .into_iter()
+        .chain(table(&found).map(Block::Table))
+        .chain(sentences(&found).map(Block::plain))
+        .chain(charts)
+        .collect()
 }
 
 fn table(found: &[HitFigures<'_>]) -> Option<FigureTable> {
@@ -79,6 +85,23 @@ fn table(found: &[HitFigures<'_>]) -> Option<FigureTable> {
 
 fn row(figures: &HitFigures<'_>) -> Vec<FigureText> {
     [figures.cell.store.clone()].into_iter().chain(figures.texts()).map(FigureText::from).collect()
+}
+
+/// A sentence per store whose replies were held against recorded ones, and the first that differ.
+fn answers<'a>(cells: &'a [&'a Cell]) -> impl Iterator<Item = String> + 'a {
+    let replayed = cells.iter().filter(|cell| cell.job == "replay" && cell.verdict.is_ranked() && !cell.baseline);
+    replayed.filter_map(|cell| {
+        let fact = |name: &str| cell.answer.facts.get(name);
+        let (differ, same) = (fact("replies_differ")?.as_u64()?, fact("replies_same")?.as_u64()?);
+        let (store, compared) = (&cell.store, study::whole(differ + same));
+        if differ == 0 {
+            return Some(format!("All of {compared} replies are as the recorded ones on {store}."));
+        }
+        let first = fact("first_differences").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str);
+        let first: Vec<&str> = first.collect();
+        let differ = study::whole(differ);
+        Some(format!("{differ} of {compared} replies differ from the recorded ones on {store}: {}.", first.join("; ")))
+    })
 }
 
 /// A sentence per store that is not as good as the exact LRU, or better, by more than one get in a hundred.

@@ -9,6 +9,7 @@
 //!
 //! Answer: each key and how many of its requests were answered right. It follows from the trace alone.
 
+mod commands;
 mod read_back;
 mod run;
 mod trial;
@@ -20,7 +21,8 @@ use jobkit::{Job, JobError, JobExtras, JobInfo, JobRequest, ParamInfo, Trial, Tr
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::OnceLock;
-use store::Capabilities;
+use store::{Capabilities, OperationKind};
+use trace::kvtrace::CommandLog;
 use trace::{Filling, RequestKind, SHIPPED, Trace, TraceFormat, TraceOptions};
 use truth::Truth;
 
@@ -77,6 +79,14 @@ pub static JOB: JobInfo = JobInfo {
             help: "whether the store may drop values, as a cache does; wrong: a value that is gone voids the trial",
         },
         ParamInfo {
+            name: "commands",
+            default: "values",
+            values: "values, all",
+            tunable: &[],
+            help: "values: gets, sets and deletes, on any store; all: every command as it was recorded, on Redis and Valkey, and its reply is held \
+                   against the recorded one (a recording with --keep values)",
+        },
+        ParamInfo {
             name: "value",
             default: "100",
             values: "0 to 1073741824",
@@ -127,6 +137,8 @@ struct Replay {
     evictions: Evictions,
     sizes: values::Sizes,
     truth: Truth,
+    /// Every command, where all are sent as they were.
+    log: Option<CommandLog>,
     seed: u64,
     digest: OnceLock<String>,
 }
@@ -181,6 +193,14 @@ fn prepare(request: &JobRequest) -> Result<Box<dyn Job>, JobError> {
             &format!("none: {file} is of the format {format}, which does not say when requests were made"),
         ));
     }
+    let log = match param("commands") {
+        "values" => None,
+        "all" if pace != ReplayPace::Highest => {
+            return Err(refuse("commands", "values with pace=trace, or leave pace out"));
+        }
+        "all" => Some(CommandLog::read(Path::new(file), most).map_err(|error| JobError(error.to_string()))?),
+        _ => return Err(refuse("commands", "values or all")),
+    };
     let filling = fills.unwrap_or(match trace.count(RequestKind::Set) {
         0 => Filling::OnMiss,
         _ => Filling::Never,
@@ -189,6 +209,7 @@ fn prepare(request: &JobRequest) -> Result<Box<dyn Job>, JobError> {
     let truth = Truth::of(&trace, &sizes, filling, loading);
     Ok(Box::new(Replay {
         pace,
+        log,
         trace,
         filling,
         loading,
@@ -232,6 +253,14 @@ impl Job for Replay {
     }
 
     fn suits(&self, store: &Capabilities) -> Result<Vec<&'static str>, JobError> {
+        if self.log.is_some() {
+            return match store.has(OperationKind::Command) {
+                true => Ok(Vec::new()),
+                false => Err(JobError(
+                    "commands=all sends commands of Redis, which this store does not take; leave it out".into(),
+                )),
+            };
+        }
         let longest = self.sizes.longest as usize;
         let limits = store.min_key_bytes..=store.max_key_bytes;
         if let Some(bytes) = self.truth.key_lengths.into_iter().find(|bytes| !limits.contains(bytes)) {
@@ -250,11 +279,15 @@ impl Job for Replay {
     }
 
     fn trial(&self, setup: &TrialSetup) -> Box<dyn Trial + '_> {
-        Box::new(trial::ReplayTrial::new(self, setup))
+        match &self.log {
+            Some(log) => Box::new(commands::CommandTrial::new(log, setup)),
+            None => Box::new(trial::ReplayTrial::new(self, setup)),
+        }
     }
 
     fn known_digest(&self) -> Option<String> {
-        Some(self.digest.get_or_init(|| truth::digest(&self.trace, &BTreeMap::new())).clone())
+        let digest = || self.digest.get_or_init(|| truth::digest(&self.trace, &BTreeMap::new())).clone();
+        self.log.is_none().then(digest)
     }
 
     fn is_recorded(&self) -> bool {
@@ -277,13 +310,13 @@ impl Job for Replay {
         if trace.is_cut_off() {
             warnings.push("The recording was not closed: what was recorded in its last second may be missing.".into());
         }
-        if trace.left_out() > 0 {
+        if trace.left_out() > 0 && self.log.is_none() {
             warnings.push(format!(
                 "{} commands of the trace are no request for a value, and are left out.",
                 study::whole(trace.left_out())
             ));
         }
-        if trace.other_writes() > 0 {
+        if trace.other_writes() > 0 && self.log.is_none() {
             let writes = study::whole(trace.other_writes());
             warnings.push(format!(
                 "{writes} writes of the trace (append, increment, compare and set) are replayed as sets."

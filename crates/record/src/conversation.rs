@@ -5,7 +5,6 @@ use crate::taken::{RecordedProtocol, RepliesDue, Taken, TakenWord};
 use std::collections::VecDeque;
 use trace::WordPart;
 use trace::kvtrace::{Recorded, RecordedKeys, RecordedReply, RecordedValues, RecordedWord};
-use xxhash_rust::xxh3::xxh3_64;
 
 /// Bytes of a value that are packed, to see how well they can be.
 const SAMPLE_BYTES: usize = 4096;
@@ -181,7 +180,7 @@ impl Conversation {
                     took_us: time_us.saturating_sub(asked_us),
                     shape,
                     bytes: length as u64,
-                    digest: xxh3_64(&rest[..length]),
+                    digest: keeping.protocol.digest(&rest[..length]),
                 }));
             }
             self.answered.taken += length;

@@ -2,7 +2,7 @@
 
 use crate::taken::{RepliesDue, Taken, TakenWord, line, number};
 use trace::kvtrace::ReplyShape;
-use trace::{CommandWords, WordPart};
+use trace::{CommandWords, ReplyDigest, WordPart};
 
 /// The longest line, and the most words and bytes of a word: what is more is nothing that a server takes.
 const MOST_LINE_BYTES: usize = 64 << 10;
@@ -79,63 +79,145 @@ fn replies(bytes: &[u8], words: &[TakenWord]) -> RepliesDue {
     RepliesDue::One
 }
 
-/// Takes a reply.
+/// Takes a reply; attributes that describe it come before it.
 pub(crate) fn reply(bytes: &[u8]) -> Taken<Option<ReplyShape>> {
-    let mut shape = None;
-    let (mut at, mut left) = (0, 1_u64);
-    while left > 0 {
-        left -= 1;
+    let mut at = 0;
+    loop {
         let Some((head, head_bytes)) = line(&bytes[at..]) else { return Taken::Begun };
-        let Some((&kind, text)) = head.split_first() else { return Taken::NotUnderstood };
-        at += head_bytes;
-        let count = || number::<i64>(text);
-        let seen = match kind {
-            b'+' => ReplyShape::Status,
-            b'-' => ReplyShape::Error,
-            b':' | b',' | b'(' | b'#' => ReplyShape::Number,
-            b'_' => ReplyShape::Missing,
-            b'$' | b'=' | b'!' => {
-                let Some(length) = count() else { return Taken::NotUnderstood };
-                if let Ok(length) = usize::try_from(length) {
-                    if bytes.len() < at + length + 2 {
-                        return Taken::Begun;
-                    }
-                    at += length + 2;
-                }
-                match kind {
-                    _ if length < 0 => ReplyShape::Missing,
-                    b'!' => ReplyShape::Error,
-                    _ => ReplyShape::Value,
-                }
-            }
-            b'*' | b'~' | b'>' | b'%' | b'|' => {
-                let Some(items) = count().filter(|&items| items <= 1 << 30) else { return Taken::NotUnderstood };
-                let each = if matches!(kind, b'%' | b'|') { 2 } else { 1 };
-                left += each * u64::try_from(items).unwrap_or(0);
-                match (kind, items) {
-                    // What comes unasked, or describes the reply behind it.
-                    (b'>', _) if shape.is_none() => {
-                        shape = Some(None);
-                        continue;
-                    }
-                    (b'|', _) => {
-                        left += 1;
-                        continue;
-                    }
-                    (_, ..0) => ReplyShape::Missing,
-                    _ => ReplyShape::Many,
-                }
-            }
-            _ => return Taken::NotUnderstood,
+        let (values, start) = match head.first() {
+            Some(b'|') => match count_of(head) {
+                Some(pairs) => (2 * pairs.unsigned_abs(), at + head_bytes),
+                None => return Taken::NotUnderstood,
+            },
+            _ => (1, at),
         };
-        shape = shape.or(Some(Some(seen)));
+        match (walk(bytes, start, values), head.first()) {
+            (Taken::Whole(end, ()), Some(b'|')) => at = end,
+            (Taken::Whole(end, ()), _) => return Taken::Whole(end, shape(head)),
+            (Taken::Begun, _) => return Taken::Begun,
+            (Taken::NotUnderstood, _) => return Taken::NotUnderstood,
+        }
     }
-    Taken::Whole(at, shape.flatten())
+}
+
+/// The shape of the reply that begins with this line; `None`: it comes unasked.
+fn shape(head: &[u8]) -> Option<ReplyShape> {
+    let is_missing = count_of(head).is_some_and(|count| count < 0);
+    Some(match head.first() {
+        Some(b'>') => return None,
+        Some(b'+') => ReplyShape::Status,
+        Some(b'-' | b'!') => ReplyShape::Error,
+        Some(b':' | b',' | b'(' | b'#') => ReplyShape::Number,
+        Some(b'$' | b'=') if !is_missing => ReplyShape::Value,
+        Some(b'*' | b'~' | b'%') if !is_missing => ReplyShape::Many,
+        _ => ReplyShape::Missing,
+    })
+}
+
+/// The count or length that a line has.
+fn count_of(head: &[u8]) -> Option<i64> {
+    number(head.get(1..)?).filter(|&count: &i64| count <= 1 << 30)
+}
+
+/// Goes over this many values, with all that is in them; returns where they end.
+fn walk(bytes: &[u8], mut at: usize, mut values: u64) -> Taken<()> {
+    while values > 0 {
+        values -= 1;
+        let Some((head, head_bytes)) = line(&bytes[at..]) else { return Taken::Begun };
+        at += head_bytes;
+        let Some(&kind) = head.first() else { return Taken::NotUnderstood };
+        let count = match kind {
+            b'+' | b'-' | b':' | b',' | b'(' | b'#' | b'_' => continue,
+            b'$' | b'=' | b'!' | b'*' | b'~' | b'>' | b'%' | b'|' => count_of(head),
+            _ => None,
+        };
+        let Some(count) = count else { return Taken::NotUnderstood };
+        let Ok(count) = usize::try_from(count) else { continue }; // there is nothing
+        match kind {
+            b'$' | b'=' | b'!' => {
+                at += count + 2;
+                if at > bytes.len() {
+                    return Taken::Begun;
+                }
+            }
+            b'%' => values += 2 * count as u64,
+            b'|' => values += 2 * count as u64 + 1,
+            _ => values += count as u64,
+        }
+    }
+    Taken::Whole(at, ())
+}
+
+/// Returns the digest of a whole reply, which does not depend on the version of the protocol.
+pub(crate) fn digest(reply: &[u8]) -> u64 {
+    let mut digest = ReplyDigest::default();
+    let mut at = 0;
+    while let Some((head, head_bytes)) = line(&reply[at..]) {
+        at += head_bytes;
+        let Some((&kind, text)) = head.split_first() else { break };
+        let count = number::<i64>(text).unwrap_or(0);
+        match kind {
+            b'_' => digest.nil(),
+            b'$' | b'=' | b'!' | b'*' | b'~' | b'>' if count < 0 => digest.nil(),
+            b':' => digest.number(count),
+            b'#' => digest.number((text == b"t").into()),
+            b'-' => digest.error(text),
+            b'$' | b'=' | b'!' => {
+                let length = usize::try_from(count).unwrap_or(0);
+                let bytes = reply.get(at..at + length).unwrap_or_default();
+                match kind {
+                    b'!' => digest.error(bytes),
+                    b'=' => digest.text(bytes.get(4..).unwrap_or_default()),
+                    _ => digest.text(bytes),
+                }
+                at += length + 2;
+            }
+            b'*' | b'~' | b'>' => digest.list(count.unsigned_abs()),
+            b'%' => digest.list(2 * count.unsigned_abs()),
+            _ => digest.text(text),
+        }
+        if at >= reply.len() {
+            break;
+        }
+    }
+    digest.finish()
 }
 
 impl TakenWord {
     /// Returns a word that is plain.
     pub(crate) fn plain(at: std::ops::Range<usize>) -> TakenWord {
         TakenWord { at, part: WordPart::Plain }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{digest, reply};
+    use crate::taken::Taken;
+    use trace::kvtrace::ReplyShape;
+
+    #[test]
+    fn the_digest_is_of_what_a_reply_says_whatever_the_version_of_the_protocol() {
+        for (two, three) in [
+            (&b"$-1\r\n"[..], &b"_\r\n"[..]),
+            (b"*-1\r\n", b"_\r\n"),
+            (b"$3\r\n1.5\r\n", b",1.5\r\n"),
+            (b":1\r\n", b"#t\r\n"),
+            (b"*4\r\n$1\r\na\r\n:1\r\n$1\r\nb\r\n$-1\r\n", b"%2\r\n$1\r\na\r\n:1\r\n$1\r\nb\r\n_\r\n"),
+            (b"*1\r\n*2\r\n+x\r\n-ERR y\r\n", b"~1\r\n*2\r\n$1\r\nx\r\n!5\r\nERR y\r\n"),
+            (b"$2\r\nhi\r\n", b"=6\r\ntxt:hi\r\n"),
+        ] {
+            assert_eq!(digest(two), digest(three), "{}", two.escape_ascii());
+            for whole in [two, three] {
+                assert!(matches!(reply(whole), Taken::Whole(bytes, Some(_)) if bytes == whole.len()));
+                assert!((0..whole.len()).all(|end| reply(&whole[..end]) == Taken::Begun), "{}", whole.escape_ascii());
+            }
+        }
+        let different =
+            [&b"+a\r\n"[..], b"-a\r\n", b"+b\r\n", b":1\r\n", b"*1\r\n:1\r\n", b"_\r\n", b"*0\r\n", b"$0\r\n\r\n"];
+        let digests: std::collections::BTreeSet<u64> = different.iter().map(|one| digest(one)).collect();
+        assert_eq!(digests.len(), different.len());
+        assert_eq!(reply(b">2\r\n+message\r\n+x\r\n+OK\r\n"), Taken::Whole(18, None), "what comes unasked");
+        assert_eq!(reply(b"|1\r\n+k\r\n+v\r\n:5\r\n"), Taken::Whole(16, Some(ReplyShape::Number)));
     }
 }

@@ -4,6 +4,7 @@ use crate::{memcached, resp};
 use std::ops::Range;
 use trace::WordPart;
 use trace::kvtrace::ReplyShape;
+use xxhash_rust::xxh3::xxh3_64;
 
 /// A protocol whose commands are understood.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,6 +51,14 @@ impl RecordedProtocol {
         match self {
             RecordedProtocol::Resp => resp::command(bytes, words),
             RecordedProtocol::Memcached => memcached::command(bytes, words),
+        }
+    }
+
+    /// Returns the digest of a whole reply.
+    pub(crate) fn digest(self, reply: &[u8]) -> u64 {
+        match self {
+            RecordedProtocol::Resp => resp::digest(reply),
+            RecordedProtocol::Memcached => xxh3_64(reply),
         }
     }
 

@@ -202,3 +202,119 @@ impl CommandWords {
         }
     }
 }
+
+/// How a reply may differ from the recorded one without meaning anything.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ReplyRule {
+    /// Not at all.
+    Same,
+    /// In the order of what is in it, which nobody promises.
+    SameShape,
+    /// In anything: time, chance, or the server itself is in it.
+    Any,
+    /// The command is not sent: it changes the connection, blocks it, or ends the server.
+    NotSent,
+}
+
+/// Commands by rule; of any other the reply must be the same.
+const RULES: &[(ReplyRule, &[&[u8]])] = &[
+    (
+        ReplyRule::SameShape,
+        &[
+            b"KEYS",
+            b"SMEMBERS",
+            b"HGETALL",
+            b"HKEYS",
+            b"HVALS",
+            b"SUNION",
+            b"SINTER",
+            b"SDIFF",
+            b"TTL",
+            b"PTTL",
+            b"EXPIRETIME",
+            b"PEXPIRETIME",
+            b"DUMP",
+            b"XADD",
+        ],
+    ),
+    (
+        ReplyRule::Any,
+        &[
+            b"TIME",
+            b"RANDOMKEY",
+            b"SPOP",
+            b"SRANDMEMBER",
+            b"HRANDFIELD",
+            b"ZRANDMEMBER",
+            b"SCAN",
+            b"SSCAN",
+            b"HSCAN",
+            b"ZSCAN",
+            b"INFO",
+            b"COMMAND",
+            b"CONFIG",
+            b"MEMORY",
+            b"OBJECT",
+            b"LASTSAVE",
+            b"SLOWLOG",
+            b"LATENCY",
+            b"DEBUG",
+            b"DBSIZE",
+            b"LOLWUT",
+            b"ROLE",
+            b"MODULE",
+        ],
+    ),
+    (
+        ReplyRule::NotSent,
+        &[
+            b"SELECT",
+            b"AUTH",
+            b"HELLO",
+            b"CLIENT",
+            b"MULTI",
+            b"EXEC",
+            b"DISCARD",
+            b"WATCH",
+            b"UNWATCH",
+            b"SUBSCRIBE",
+            b"PSUBSCRIBE",
+            b"SSUBSCRIBE",
+            b"UNSUBSCRIBE",
+            b"PUNSUBSCRIBE",
+            b"SUNSUBSCRIBE",
+            b"MONITOR",
+            b"QUIT",
+            b"RESET",
+            b"BLPOP",
+            b"BRPOP",
+            b"BLMOVE",
+            b"BLMPOP",
+            b"BRPOPLPUSH",
+            b"BZPOPMIN",
+            b"BZPOPMAX",
+            b"BZMPOP",
+            b"WAIT",
+            b"WAITAOF",
+            b"SHUTDOWN",
+            b"SYNC",
+            b"PSYNC",
+            b"REPLICAOF",
+            b"SLAVEOF",
+            b"FAILOVER",
+            b"READONLY",
+            b"READWRITE",
+            b"ASKING",
+            b"ACL",
+            b"MIGRATE",
+            b"SWAPDB",
+            b"CLUSTER",
+        ],
+    ),
+];
+
+/// Returns how the reply to a command may differ.
+pub fn reply_rule(name: &[u8]) -> ReplyRule {
+    let of = |names: &[&[u8]]| names.iter().any(|known| known.eq_ignore_ascii_case(name));
+    RULES.iter().find(|(_, names)| of(names)).map_or(ReplyRule::Same, |(rule, _)| *rule)
+}

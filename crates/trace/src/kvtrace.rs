@@ -1,12 +1,14 @@
 //! The format of kvtrial's own recordings, as `docs/kvtrace.md` publishes it: a header, then blocks of records, each packed by itself and with a
 //! checksum, so that all that was written before a crash can be read.
 
+mod log;
 mod reader;
 mod record;
 mod requests;
 mod varint;
 mod writer;
 
+pub use log::{CommandLog, LoggedCommand};
 pub use reader::{KvtraceReader, RecordingEnd};
 pub use record::{Recorded, RecordedReply, RecordedWord, ReplyShape};
 pub(crate) use requests::{read, shows};

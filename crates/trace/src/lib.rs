@@ -10,6 +10,7 @@
 
 mod builder;
 mod cache2k;
+mod canonical;
 mod commands;
 pub mod fit;
 mod format;
@@ -26,7 +27,8 @@ mod spread;
 mod trace;
 mod twitter;
 
-pub use commands::{CommandWords, WordPart, asks};
+pub use canonical::ReplyDigest;
+pub use commands::{CommandWords, ReplyRule, WordPart, asks, reply_rule};
 pub use format::TraceFormat;
 pub use keys::TraceKeys;
 pub use simulate::{CacheSize, Eviction, Filling, hits};

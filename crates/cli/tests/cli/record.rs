@@ -4,8 +4,8 @@
 use crate::common;
 
 use common::Desk;
-use std::io::{BufRead, BufReader};
-use std::net::TcpListener;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{Shutdown, TcpListener, TcpStream};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -109,6 +109,49 @@ fn a_recorder_that_is_killed_leaves_a_file_with_all_but_its_last_second() {
     assert!(ran.stderr.contains("The recording was not closed"), "{}", ran.said());
     let facts = &ran.cell("ram")["answer"]["facts"];
     assert_eq!(facts["get_hits"].as_u64().unwrap() + facts["get_misses"].as_u64().unwrap(), 2000, "{facts}");
+}
+
+/// Sends lines to a server, and waits for its end of the conversation.
+fn talk(port: &str, lines: &str) {
+    let mut stream = TcpStream::connect(format!("127.0.0.1:{port}")).unwrap();
+    stream.write_all(lines.as_bytes()).unwrap();
+    stream.shutdown(Shutdown::Write).unwrap();
+    stream.read_to_end(&mut Vec::new()).unwrap();
+}
+
+#[test]
+fn every_command_is_sent_as_it_was_and_a_reply_that_differs_is_said_in_words() {
+    let desk = Desk::new();
+    let _redis = redis(desk.path());
+    let (mut recorder, port) = recorder(&desk, "-o same.kvtrace --keep keys --keep values");
+    let lines = "SET a 1\r\nINCR a\r\nHSET h f v g w\r\nHGETALL h\r\nLPUSH l x y z\r\nLRANGE l 0 -1\r\nGET none\r\nMULTI\r\nINCR a\r\nEXEC\r\n\
+                 ZADD z 1.5 m\r\nZSCORE z m\r\nNOSUCH x\r\nLPOP a\r\nTIME\r\nHELLO 3\r\nHGETALL h\r\nZSCORE z m\r\nGET none\r\nGET a\r\n";
+    talk(&port, lines);
+    // SAFETY: the process is this test's own, and was not waited for.
+    unsafe { libc::kill(recorder.0.id() as i32, libc::SIGINT) };
+    assert!(recorder.0.wait().unwrap().success());
+    let replay = "run replay --set commands=all -s redis-unix --clients 1 --no-baselines --repeats 1 --warmups 0";
+    let ran = desk.kvtrial(&format!("{replay} --data same.kvtrace --out out"));
+    assert_eq!(ran.status, 0, "{}", ran.said());
+    let facts = &ran.only()["answer"]["facts"];
+    let count = |name: &str| facts[name].as_u64().unwrap();
+    // Not sent are MULTI, EXEC and HELLO; TIME and what was queued say nothing.
+    assert_eq!((count("replies_differ"), count("replies_same"), count("replies_not_compared")), (0, 15, 2), "{facts}");
+    assert_eq!(count("commands_not_sent"), 3, "{facts}");
+    std::fs::remove_dir_all(desk.path().join("out")).unwrap();
+    // The application was answered from what was there before: a store that is empty answers otherwise.
+    let (mut recorder, port) = self::recorder(&desk, "-o other.kvtrace --keep keys --keep values");
+    talk(&port, "GET a\r\nLLEN l\r\nSET b 2\r\nGET b\r\n");
+    // SAFETY: as above.
+    unsafe { libc::kill(recorder.0.id() as i32, libc::SIGINT) };
+    assert!(recorder.0.wait().unwrap().success());
+    let ran = desk.kvtrial(&format!("{replay} --data other.kvtrace --out out"));
+    let facts = &ran.only()["answer"]["facts"];
+    assert_eq!((facts["replies_differ"].as_u64(), facts["replies_same"].as_u64()), (Some(2), Some(2)), "{facts}");
+    assert_eq!(facts["first_differences"][0], "command 1, GET a: was a value of 7 bytes, is nothing");
+    assert!(ran.stdout.contains("2 of 4 replies differ from the recorded ones on redis-unix"), "{}", ran.stdout);
+    let sized = desk.kvtrial("run replay --set commands=all -s ram --data same.kvtrace");
+    assert!(sized.status == 2 && sized.stderr.contains("commands=all sends commands of Redis"), "{}", sized.said());
 }
 
 #[test]

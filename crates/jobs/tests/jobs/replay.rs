@@ -229,6 +229,7 @@ fn what_cannot_be_is_refused_with_the_remedy() {
         ("requests", "0", "all, or 1 to 4000000000"),
         ("fill", "always", "auto, never or on-miss"),
         ("load", "all", "none or first"),
+        ("commands", "some", "values or all"),
         ("pace", "fast", "none, trace, or x0.001 to x1000000"),
         ("pace", "x0", "none, trace, or x0.001 to x1000000"),
         ("pace", "trace", "none: web12 is of the format cache2k, which does not say when"),

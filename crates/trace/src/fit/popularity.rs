@@ -29,7 +29,7 @@ pub struct Popularity {
     pub exponent: f64,
     /// The 95 % interval of the exponent.
     pub interval: [f64; 2],
-    /// The largest difference between the share of the requests that go to the first so many keys, and that of the law.
+    /// The largest difference between the share of the requests that go to the most popular keys, however many of them, and that of the law.
     pub distance: f64,
     /// The largest such difference of the samples of the law.
     pub of_samples: f64,
@@ -100,7 +100,7 @@ fn exponent(counts: &[u32], logs: &[f64]) -> f64 {
     (low + high) / 2.0
 }
 
-/// How far the shares of the first so many keys are from those of the law, at most.
+/// How far the shares of the most popular keys, however many of them, are from those of the law, at most.
 fn distance(counts: &[u32], logs: &[f64], exponent: f64) -> f64 {
     let requests = counts.iter().map(|&count| f64::from(count)).sum::<f64>().max(1.0);
     let all: f64 = logs[..counts.len()].iter().map(|log| (-exponent * log).exp()).sum();

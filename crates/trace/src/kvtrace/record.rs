@@ -54,7 +54,7 @@ pub struct RecordedReply {
     pub shape: ReplyShape,
     /// Its bytes, with all of the protocol.
     pub bytes: u64,
-    /// The first 64 bits of a hash of them (XXH3).
+    /// A hash of what it says ([`ReplyDigest`](crate::ReplyDigest)); of memcached's, of its bytes.
     pub digest: u64,
 }
 
