@@ -225,7 +225,7 @@ fn a_store_that_keeps_nothing_has_no_answer_and_no_reading_back() {
 #[test]
 fn what_cannot_be_is_refused_with_the_remedy() {
     for (name, value, remedy) in [
-        ("format", "csv", "auto, cache2k, twitter"),
+        ("format", "csv", "auto, kvtrace, cache2k, twitter"),
         ("requests", "0", "all, or 1 to 4000000000"),
         ("fill", "always", "auto, never or on-miss"),
         ("load", "all", "none or first"),
