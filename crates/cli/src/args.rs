@@ -4,6 +4,7 @@ mod choosing;
 mod comparing;
 mod proving;
 mod reading;
+mod recording;
 mod running;
 mod values;
 
@@ -14,6 +15,7 @@ use clap::{Args, ColorChoice, Parser, Subcommand};
 pub use comparing::{CompareArguments, ComparisonFormat, NoisyGate, ReportArguments, StudyFormat};
 pub use proving::{CheckArguments, CrashArguments, MeansArgument, MomentArgument, NodesArgument};
 pub use reading::{read, right_form};
+pub use recording::{FitArguments, KeepArgument, RecordArguments};
 pub use running::{OrderArgument, RunArguments};
 use search::Objective;
 use std::path::PathBuf;
@@ -48,6 +50,10 @@ pub enum Command {
     Compare(CompareArguments),
     /// Write the report of a study again, overlay several studies, or write another format
     Report(ReportArguments),
+    /// Record what an application asks of its store, by a relay between them, to replay it on others
+    Record(RecordArguments),
+    /// Say what a recording or trace is like: popularity, sizes, arrivals, hits of caches; and write a plan that makes the like
+    Fit(FitArguments),
     /// Ask a store the job's own question, e.g. the pages correlated with one page
     Query(QueryArguments),
     /// Delete what a run left in your own stores: the keys of its job, and the tables made for them

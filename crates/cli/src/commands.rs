@@ -10,6 +10,7 @@ mod echo;
 mod ending;
 mod fetch_store;
 mod find_rate;
+mod fit;
 mod fork_server;
 mod jobs;
 mod leftovers;
@@ -21,6 +22,7 @@ mod offer;
 mod plan;
 mod preset;
 mod query;
+mod record;
 mod report;
 mod report_files;
 mod run;
@@ -74,6 +76,8 @@ fn user_command(command: Command) -> Result<u8, CommandFailure> {
         Command::Tune(arguments) => tune::tune_command(&arguments),
         Command::Compare(arguments) => compare::compare(&arguments),
         Command::Report(arguments) => report::report(&arguments),
+        Command::Record(arguments) => record::record(&arguments),
+        Command::Fit(arguments) => fit::fit(&arguments),
         Command::Query(arguments) => query::query(&arguments),
         Command::Clear(arguments) => clear::clear(&arguments),
         Command::Check(arguments) => check::check(&arguments),

@@ -1,8 +1,10 @@
-//! The lines of a text: a file, a `.gz` file, or bytes in memory; recognised by content, not by name.
+//! The lines of a text: a file, plain or packed by gzip, xz or zstd, or bytes in memory; recognised by content, not by name.
 
 use crate::bounded::Bounded;
 use crate::{DataError, Spot};
 use flate2::read::MultiGzDecoder;
+use lzma_rust2::XzReader;
+use ruzstd::decoding::{FrameDecoder, StreamingDecoder};
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;
@@ -11,6 +13,8 @@ const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 /// What a path below these is depends on the process that opens it.
 const OF_THIS_PROCESS: [&str; 3] = ["/dev/stdin", "/dev/fd", "/proc"];
 const GZIP_MAGIC: [u8; 2] = [0x1f, 0x8b];
+const XZ_MAGIC: &[u8] = b"\xfd7zXZ\0";
+const ZSTD_MAGIC: &[u8] = b"\x28\xb5\x2f\xfd";
 
 /// Lines one by one, without their line ends (`\n` or `\r\n`), checked to be UTF-8. One buffer, reused.
 pub struct Lines {
@@ -56,7 +60,11 @@ impl Lines {
         let mut raw = BufReader::with_capacity(64 << 10, raw);
         let head = raw.fill_buf().map_err(|error| unreadable(source_name, &error))?;
         let mut input: Box<dyn BufRead> = if head.starts_with(&GZIP_MAGIC) {
-            Box::new(Bounded::new(BufReader::with_capacity(64 << 10, MultiGzDecoder::new(raw))))
+            unpacked(MultiGzDecoder::new(raw))
+        } else if head.starts_with(XZ_MAGIC) {
+            unpacked(XzReader::new(raw, true))
+        } else if head.starts_with(ZSTD_MAGIC) {
+            unpacked(Frames { raw: Some(raw), frame: None })
         } else {
             Box::new(Bounded::new(raw))
         };
@@ -122,6 +130,35 @@ impl Lines {
     }
 }
 
+fn unpacked(unpacker: impl Read + 'static) -> Box<dyn BufRead> {
+    Box::new(Bounded::new(BufReader::with_capacity(64 << 10, unpacker)))
+}
+
+/// The frames of a zstd file, one after the other.
+struct Frames<R: BufRead> {
+    /// Where the next frame begins; `None` within one.
+    raw: Option<R>,
+    frame: Option<StreamingDecoder<R, FrameDecoder>>,
+}
+
+impl<R: BufRead> Read for Frames<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        loop {
+            if let Some(frame) = &mut self.frame {
+                match frame.read(buffer)? {
+                    0 => self.raw = self.frame.take().map(StreamingDecoder::into_inner),
+                    read => return Ok(read),
+                }
+            }
+            let Some(mut raw) = self.raw.take() else { return Ok(0) };
+            if raw.fill_buf()?.is_empty() {
+                return Ok(0);
+            }
+            self.frame = Some(StreamingDecoder::new(raw).map_err(io::Error::other)?);
+        }
+    }
+}
+
 /// Makes the error for an input that cannot be read, or not to its end.
 pub fn unreadable(source_name: &str, error: &io::Error) -> DataError {
     if error.kind() == io::ErrorKind::OutOfMemory {
@@ -130,7 +167,7 @@ pub fn unreadable(source_name: &str, error: &io::Error) -> DataError {
     DataError::whole(
         source_name,
         format!("cannot be read: {error}"),
-        "check that the file is whole ('gzip -t' for .gz)",
+        "check that the file is whole ('gzip -t', 'xz -t' or 'zstd -t' where it is packed)",
     )
 }
 
@@ -201,6 +238,24 @@ mod tests {
                 error.contains("it is not a regular file") && error.contains("write it to a file first"),
                 "{error}"
             );
+        }
+    }
+
+    #[test]
+    fn what_xz_and_zstd_wrote_is_unpacked_and_what_is_cut_off_is_named() {
+        // By their own programs; of zstd two files, one behind the other.
+        const XZ: &[u8] = b"\xfd\x37\x7a\x58\x5a\x00\x00\x04\xe6\xd6\xb4\x46\x02\x00\x21\x01\x16\x00\x00\x00\x74\x2f\xe5\xa3\x01\x00\x19\x6f\x6e\x65\x0d\x0a\x74\x77\x6f\x0a\x0a\x6c\x61\x73\x74\x20\x77\x69\x74\x68\x6f\x75\x74\x20\x65\x6e\x64\x00\x00\x00\xc0\xe0\xe6\x61\xed\x0f\x6e\x66\x00\x01\x32\x1a\x20\x18\x94\x30\x1f\xb6\xf3\x7d\x01\x00\x00\x00\x00\x04\x59\x5a";
+        const ZSTD: &[u8] = b"\x28\xb5\x2f\xfd\x04\x58\x41\x00\x00\x6f\x6e\x65\x0d\x0a\x74\x77\x6f\x3a\x6e\xc0\x55\x28\xb5\x2f\xfd\x04\x58\x91\x00\x00\x0a\x0a\x6c\x61\x73\x74\x20\x77\x69\x74\x68\x6f\x75\x74\x20\x65\x6e\x64\xcd\x4d\xa6\xf6";
+        let lines = ["one", "two", "", "last without end"].map(str::to_owned);
+        for packed in [XZ, ZSTD] {
+            let found = all(Lines::of_bytes("packed", packed).unwrap());
+            assert_eq!(found.into_iter().map(|(_, line)| line).collect::<Vec<_>>(), lines);
+            let cut = Lines::of_bytes("packed", &packed[..packed.len() - 12]).and_then(|mut lines| {
+                while lines.next_line()?.is_some() {}
+                Ok(())
+            });
+            let error = cut.unwrap_err().to_string();
+            assert!(error.contains("cannot be read") && error.contains("'xz -t' or 'zstd -t'"), "{error}");
         }
     }
 

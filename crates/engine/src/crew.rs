@@ -142,7 +142,7 @@ impl<'env> Crew<'_, 'env> {
                     let ops_per_s = rate * f64::from(percent) / 100.0;
                     match asked {
                         Arrivals::Poisson { .. } => Arrivals::Poisson { ops_per_s },
-                        Arrivals::Closed | Arrivals::Fixed { .. } => Arrivals::Fixed { ops_per_s },
+                        Arrivals::Closed | Arrivals::Fixed { .. } | Arrivals::Recorded => Arrivals::Fixed { ops_per_s },
                     }
                 })
             }

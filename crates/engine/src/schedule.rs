@@ -55,6 +55,9 @@ impl Drop for Arrival<'_> {
     fn drop(&mut self) {
         let state = &mut *self.schedule.state();
         state.held -= 1;
+        if let Gaps::Recorded = state.gaps {
+            return; // it is that of one operation, which its thread asks for again
+        }
         state.returned.push(self.due);
         state.returned.sort_unstable_by(|one, other| other.cmp(one));
     }
@@ -78,8 +81,19 @@ const ASK_AGAIN: Duration = Duration::from_millis(1);
 /// The gaps between arrivals, from 0.
 #[derive(Clone)]
 enum Gaps {
-    Fixed { gap: f64, number: u64, total: u64 },
-    Poisson { mean_ticks: f64, state: u64, at: f64, end: f64 },
+    Fixed {
+        gap: f64,
+        number: u64,
+        total: u64,
+    },
+    Poisson {
+        mean_ticks: f64,
+        state: u64,
+        at: f64,
+        end: f64,
+    },
+    /// The job knows them.
+    Recorded,
 }
 
 impl Gaps {
@@ -87,6 +101,7 @@ impl Gaps {
         let per_second = clock.ticks(Duration::from_secs(1)) as f64;
         match arrivals {
             Arrivals::Closed => None,
+            Arrivals::Recorded => Some(Gaps::Recorded),
             Arrivals::Fixed { ops_per_s } => {
                 let total = duration.map_or(u64::MAX, |time| (time.as_secs_f64() * ops_per_s).round() as u64);
                 Some(Gaps::Fixed { gap: per_second / ops_per_s, number: 0, total })
@@ -105,6 +120,7 @@ impl Gaps {
         match *self {
             Gaps::Fixed { gap, number, .. } => number as f64 * gap,
             Gaps::Poisson { at, .. } => at,
+            Gaps::Recorded => 0.0,
         }
     }
 
@@ -113,6 +129,7 @@ impl Gaps {
         match *self {
             Gaps::Fixed { number, total, .. } => number < total,
             Gaps::Poisson { at, end, .. } => at < end,
+            Gaps::Recorded => false,
         }
     }
 
@@ -120,6 +137,7 @@ impl Gaps {
         match self {
             Gaps::Fixed { number, .. } => *number += 1,
             Gaps::Poisson { mean_ticks, state, at, .. } => *at += -*mean_ticks * unit(state).ln(),
+            Gaps::Recorded => {}
         }
     }
 }
@@ -129,6 +147,7 @@ impl Schedule {
     pub(crate) fn new(settings: &Settings, clock: &Clock) -> Option<Schedule> {
         let ops_per_s = match settings.arrivals {
             Arrivals::Closed => return None,
+            Arrivals::Recorded => 0.0,
             Arrivals::Fixed { ops_per_s } | Arrivals::Poisson { ops_per_s } => ops_per_s,
         };
         let gaps = Gaps::new(settings.arrivals, settings.duration, settings.seed, clock)?;
@@ -168,6 +187,18 @@ impl Schedule {
         Next::Held(Arrival { schedule: self, due })
     }
 
+    /// Returns whether each operation is due when the job says.
+    pub(crate) fn is_recorded(&self) -> bool {
+        matches!(self.state().gaps, Gaps::Recorded)
+    }
+
+    /// Returns the arrival of an operation that is due that long after the start.
+    pub(crate) fn hold(&self, due: Duration) -> Arrival<'_> {
+        let state = &mut *self.state();
+        state.held += 1;
+        Arrival { schedule: self, due: state.origin + self.clock.ticks(due) }
+    }
+
     /// Arrivals that were never sent. `end`: how the phase ended; `ran_out`: the job had no more work for any thread; `operations`: how many
     /// the job has; `stop`: when the last thread ended.
     pub(crate) fn not_sent(&self, end: End, ran_out: bool, operations: Option<u64>, stop: Ticks) -> u64 {
@@ -189,10 +220,14 @@ impl Schedule {
     pub(crate) fn offered(&self, ran_out: bool) -> Offered {
         let state = self.state();
         let duration = |ticks: Ticks| Duration::from_nanos(self.clock.ns(ticks));
+        let within = duration(state.lasts(self.duration.filter(|_| !ran_out)));
         Offered {
-            asked_per_s: self.ops_per_s,
+            asked_per_s: match state.gaps {
+                Gaps::Recorded => state.sent as f64 / within.as_secs_f64().max(1e-9),
+                Gaps::Fixed { .. } | Gaps::Poisson { .. } => self.ops_per_s,
+            },
             sent: state.sent,
-            within: duration(state.lasts(self.duration.filter(|_| !ran_out))),
+            within,
             late: duration(state.last_sent.saturating_sub(state.last_due)),
         }
     }
@@ -208,6 +243,7 @@ impl State {
     fn lasts(&self, given: Option<Ticks>) -> Ticks {
         match (&self.gaps, given) {
             (Gaps::Fixed { gap, .. }, _) => (self.sent as f64 * gap) as Ticks,
+            (Gaps::Recorded, _) => self.last_due - self.origin,
             (Gaps::Poisson { .. }, Some(given)) => given,
             (&Gaps::Poisson { at, .. }, None) => {
                 let next = self.returned.iter().copied().fold(self.origin + at as Ticks, Ticks::min);

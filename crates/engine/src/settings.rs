@@ -18,6 +18,8 @@ pub enum Arrivals {
         /// Operations per second, over all threads.
         ops_per_s: f64,
     },
+    /// Open loop: each operation is due when the job says.
+    Recorded,
 }
 
 /// The choice of operations to time. All operations are verified and counted.

@@ -4,8 +4,8 @@ use crate::block::Block;
 use crate::chart::{Chart, shorten};
 use crate::view::View;
 use crate::{
-    budget, caution, choice, crash, faults, growth, latency, needs, pipeline, ranking, rate, resources, sets, sweep,
-    time, tune,
+    budget, caution, choice, crash, faults, growth, hits, latency, needs, pipeline, ranking, rate, resources, sets,
+    sweep, time, tune,
 };
 use std::collections::BTreeSet;
 
@@ -21,6 +21,7 @@ const SUBJECTS: &[fn(&View<'_>) -> Option<Finding>] = &[
     ranking::find,
     budget::find,
     sets::find,
+    hits::find,
     pipeline::find,
     growth::find,
     latency::find,

@@ -22,6 +22,7 @@ pub mod faults;
 pub mod figures;
 mod finding;
 pub mod growth;
+mod hits;
 mod identity;
 pub mod latency;
 pub mod needs;

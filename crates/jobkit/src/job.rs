@@ -136,6 +136,11 @@ pub trait Job: Send + Sync {
         None
     }
 
+    /// Returns whether its operations are due as they were recorded: when [`Worker::due`] says.
+    fn is_recorded(&self) -> bool {
+        false
+    }
+
     /// Returns warnings about the input, for the user to read before anything slow is done with it: a sentence each.
     fn warnings(&self) -> Vec<String> {
         Vec::new()
@@ -253,6 +258,11 @@ pub trait Trial: Send + Sync {
         false
     }
 
+    /// Returns whether the store may drop values to make room, as a cache does, and the job counts what is gone as missed.
+    fn evicts(&self) -> bool {
+        false
+    }
+
     /// Returns the key and value bytes the job left in the store, when it knows them.
     fn logical_bytes(&self) -> u64 {
         0
@@ -340,6 +350,13 @@ pub trait Worker {
     /// The time given is over: what is answered from now on came too late, and so did the last reply to `late`.
     fn time_is_over(&mut self, late: Option<Slot>) {
         let _ = late;
+    }
+
+    /// Returns when the idle slot's next operation is due, from the start of the phase on. Asked before each operation where
+    /// operations are due as they were recorded; a slot that answers [`Step::Wait`] then has taken none, and is asked again.
+    fn due(&mut self, slot: Slot) -> Duration {
+        let _ = slot;
+        Duration::ZERO
     }
 
     /// Returns the unit that arrives under open loop.

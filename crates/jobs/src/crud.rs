@@ -10,7 +10,6 @@
 //!
 //! Answer: the lines `phase \t key \t value` of insert and update, and `delete \t key \t missing`, in byte order.
 
-mod doubt;
 mod preset;
 mod progress;
 mod rows;

@@ -100,6 +100,12 @@ impl<I: Copy> InOrder<I> {
         self.behind[slot as usize].first != NOTHING
     }
 
+    /// Returns what waits first for this slot behind what it has done.
+    #[inline]
+    pub fn first_waiting(&self, slot: Slot) -> Option<I> {
+        self.waiting.get(self.behind[slot as usize].first as usize).map(|waiting| waiting.item)
+    }
+
     /// The slot that has this place. Several are compared at once, without a branch for each.
     fn owner(&self, place: u32) -> Option<usize> {
         let has = |slots: &&[u32]| slots.iter().fold(false, |found, &other| found | (other == place));

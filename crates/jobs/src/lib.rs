@@ -23,9 +23,10 @@ pub mod fingerprint;
 mod in_order;
 mod marks;
 mod spots;
+mod states;
 mod tally;
 
-jobs! { fans, bulk, append, counts, crud, ycsb, grow, nodes, sets, events }
+jobs! { fans, bulk, append, counts, crud, ycsb, grow, nodes, sets, events, replay }
 
 /// Returns the job of that name.
 pub fn find(name: &str) -> Option<&'static JobInfo> {

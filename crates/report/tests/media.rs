@@ -30,6 +30,13 @@ fn studies() -> Vec<Study> {
             }),
         ),
         counted(
+            "replay",
+            &json!({
+                "get_hits": 50_000, "get_misses": 45_607, "fills": 45_607, "keys_at_end": 1000, "bytes_at_end": 105_000,
+                "hits_of_all_kept": 81_851, "hits_of_exact_lru": 61_882, "hits_of_exact_fifo": 58_152,
+            }),
+        ),
+        counted(
             "events",
             &json!({
                 "queue": "bounded", "queue_size": 1024, "queue_depth_mean": 12, "queue_depth_max": 900,
@@ -140,6 +147,7 @@ fn every_finding_says_the_same_in_every_medium() {
         "crashes",
         "faults",
         "growth",
+        "hits",
         "latency",
         "needs",
         "pipeline",

@@ -203,7 +203,7 @@ impl PlannedCell {
     /// Returns the figure that ranks cells: the one that was not fixed beforehand.
     fn measure(&self) -> Measure {
         match (self.settings.arrivals, self.settings.duration) {
-            (Arrivals::Fixed { .. } | Arrivals::Poisson { .. }, _) => Measure::Latency,
+            (Arrivals::Fixed { .. } | Arrivals::Poisson { .. } | Arrivals::Recorded, _) => Measure::Latency,
             (Arrivals::Closed, Some(_)) => Measure::Rate,
             (Arrivals::Closed, None) => Measure::Makespan,
         }
@@ -218,7 +218,7 @@ impl PlannedCell {
             params.insert("threads".into(), threads.to_string());
         }
         match self.settings.arrivals {
-            Arrivals::Closed => {}
+            Arrivals::Closed | Arrivals::Recorded => {}
             Arrivals::Fixed { ops_per_s } => {
                 params.insert("rate".into(), ops_per_s.to_string());
                 params.insert("arrivals".into(), "fixed".into());

@@ -8,7 +8,7 @@ use crate::plan::{Asked, KeysFound, Plan, PlannedStore};
 use crate::planned_cell::PlannedCell;
 use crate::units;
 use crate::vary::{Axis, Variation, VaryError};
-use engine::Settings;
+use engine::{Arrivals, Settings};
 use jobkit::{Job, JobError, JobInfo, Params};
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -126,6 +126,14 @@ impl Request {
                 if told.insert(warning.clone()) {
                     hear(&warning);
                 }
+            }
+            if job.is_recorded() {
+                if cell.settings.arrivals != Arrivals::Closed {
+                    let problem =
+                        "the operations of this job are due as they were recorded; leave --rate and --poisson out";
+                    return Err(RequestError::Job(problem.into()));
+                }
+                cell.settings.arrivals = Arrivals::Recorded;
             }
             if let Some(sentence) = units::sentence(cell.settings.arrivals, || job.unit_operations())
                 && told.insert(sentence.clone())

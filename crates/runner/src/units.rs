@@ -5,7 +5,7 @@ use engine::Arrivals;
 /// Returns the sentence, where units of several operations are due at a rate. Finds out only then how many a unit has.
 pub(crate) fn sentence(arrivals: Arrivals, unit_operations: impl FnOnce() -> Option<u64>) -> Option<String> {
     let units_per_s = match arrivals {
-        Arrivals::Closed => return None,
+        Arrivals::Closed | Arrivals::Recorded => return None,
         Arrivals::Fixed { ops_per_s } | Arrivals::Poisson { ops_per_s } => ops_per_s,
     };
     let operations = unit_operations().filter(|operations| *operations > 1)?;

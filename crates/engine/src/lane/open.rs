@@ -1,7 +1,7 @@
 //! Open loop: operations are sent when they are due, whatever the replies do.
 
 use super::{Flight, InFlight, Lane, part_of};
-use crate::schedule::{Next, Schedule};
+use crate::schedule::{Arrival, Next, Schedule};
 use jobkit::{Arriving, Step};
 use measure::Ticks;
 use store::{OperationKind, Reply, Session, Slot, StoreError};
@@ -25,6 +25,8 @@ enum Sent {
 /// What is due, and when it may be sent.
 pub(super) struct Open<'a> {
     schedule: &'a Schedule,
+    /// Whether each operation is due when the job says.
+    is_recorded: bool,
     /// What arrives.
     arrives: Arriving,
     /// The arrival that the next free slot sends.
@@ -40,7 +42,15 @@ pub(super) struct Open<'a> {
 impl<'a> Open<'a> {
     /// A loop that has not begun.
     pub(super) fn new(schedule: &'a Schedule, arrives: Arriving) -> Open<'a> {
-        Open { schedule, arrives, arrival: Next::Unknown, deadline_end: Ticks::MAX, free_since: 0, last_reply: 0 }
+        Open {
+            schedule,
+            is_recorded: schedule.is_recorded(),
+            arrives,
+            arrival: Next::Unknown,
+            deadline_end: Ticks::MAX,
+            free_since: 0,
+            last_reply: 0,
+        }
     }
 
     /// Begins now.
@@ -70,6 +80,9 @@ impl<'a> Open<'a> {
 impl<'a> Lane<'a> {
     /// Sends what is due, as long as a slot is free.
     pub(super) fn dispatch_due(&mut self, session: &mut dyn Session, open: &mut Open<'a>) -> Result<(), StoreError> {
+        if open.is_recorded {
+            return self.dispatch_recorded(session, open);
+        }
         if open.arrives == Arriving::Units {
             self.dispatch_following(session, open)?;
         }
@@ -106,6 +119,47 @@ impl<'a> Lane<'a> {
         if self.slots.ready.is_empty() {
             open.arrival = Next::Unknown; // it goes to a thread with a free slot
         }
+        Ok(())
+    }
+
+    /// Sends what is due, where each operation is due when the job says: every slot that is free is asked when its next one is.
+    fn dispatch_recorded(&mut self, session: &mut dyn Session, open: &mut Open<'a>) -> Result<(), StoreError> {
+        let mut soonest: Option<Arrival<'a>> = None;
+        for _ in 0..self.slots.ready.len() {
+            let Some(slot) = self.slots.ready.pop_front() else { break };
+            if self.job.is_done(slot) {
+                continue;
+            }
+            if self.job.is_within(slot) {
+                if let Sent::AnsweredOperation | Sent::AnsweredCheck = self.send(session, open, slot, None)? {
+                    self.slots.ready.push_back(slot);
+                }
+                continue;
+            }
+            let arrival = open.schedule.hold(self.job.due(slot));
+            let due = arrival.due;
+            if due > self.time.now {
+                self.time.look();
+            }
+            if due > self.time.now {
+                self.slots.ready.push_back(slot);
+                if soonest.as_ref().is_none_or(|soonest| due < soonest.due) {
+                    soonest = Some(arrival);
+                }
+                continue;
+            }
+            open.arrival = Next::Held(arrival);
+            match self.send(session, open, slot, Some(due))? {
+                Sent::AnsweredOperation | Sent::AnsweredCheck => self.slots.ready.push_back(slot),
+                // What was due is another slot's, behind what that has in flight: this one is free.
+                Sent::Waits => {
+                    self.slots.waiting.pop();
+                    self.slots.ready.push_back(slot);
+                }
+                Sent::Operation | Sent::Check | Sent::Finished => {}
+            }
+        }
+        open.arrival = soonest.map_or(Next::Unknown, Next::Held);
         Ok(())
     }
 

@@ -1,7 +1,7 @@
 //! How far an execution came that did not come to its end, and what each row must be then.
 
 use super::Stage;
-use super::doubt::RowState;
+use super::rows::RowState;
 use crate::marks::Marks;
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 

@@ -15,6 +15,9 @@ const LONG: u64 = 10_000_000_000;
 /// Bytes of the longest value.
 const LONGEST: usize = MOST_DIGITS + 6;
 
+/// The state of a row: the end of its value, or `None` if it is missing.
+pub type RowState = Option<&'static [u8]>;
+
 /// A number in decimal, without an allocation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Decimal {

@@ -1,10 +1,10 @@
 //! One execution: the four phases, and the checks between them.
 
-use super::doubt::RowDoubts;
 use super::progress::RowsDone;
-use super::rows::decimal;
+use super::rows::{RowState, decimal};
 use super::work::Work;
 use super::{Crud, Insert, Stage, Wrong, digest_of};
+use crate::states::StateDoubts;
 use jobkit::{Job, Phase, Trial, TrialSetup, Worker};
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -23,7 +23,7 @@ pub struct CrudTrial<'a> {
     stages: Vec<Stage>,
     pub(super) wrong: Mutex<Wrong>,
     /// Rows of which a write failed.
-    pub(super) doubts: Mutex<RowDoubts>,
+    pub(super) doubts: Mutex<StateDoubts<RowState>>,
     /// Whether there are any.
     pub(super) any_doubt: AtomicBool,
     pub(super) progress: RowsDone,

@@ -106,6 +106,7 @@ fn what_failed_has_no_response_time_in_any_job_under_closed_and_open_loop() {
         ("bulk", Some("gen:2000:7"), "batch=10"),
         ("crud", None, "rows=300"),
         ("grow", None, "items=540 value=100"),
+        ("replay", None, "requests=600"),
     ];
     let tried: BTreeSet<&str> = cases.iter().map(|(name, ..)| *name).chain(NOT_TRIED).collect();
     assert_eq!(tried, jobs::all().map(|job| job.name).collect());

@@ -17,6 +17,7 @@ mod nodes;
 mod open_loop;
 mod records;
 mod registry;
+mod replay;
 mod sets;
 mod threads;
 mod unfinished;

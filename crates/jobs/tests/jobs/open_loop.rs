@@ -215,6 +215,7 @@ fn every_job_sends_all_it_has_after_a_freeze_and_shows_how_late() {
         ("bulk", Some("gen:2000:7"), "batch=10"),
         ("crud", None, "rows=300"),
         ("grow", None, "items=540 value=100"),
+        ("replay", None, "requests=600"),
     ];
     let tried: BTreeSet<&str> = cases.iter().map(|(name, ..)| *name).chain(NOT_TRIED).collect();
     assert_eq!(tried, jobs::all().map(|job| job.name).collect());

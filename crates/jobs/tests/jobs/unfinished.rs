@@ -29,7 +29,7 @@ const fn case(job: &'static str, data: Option<&'static str>, set: &'static [(&'s
 const NO_COUNTERS: &[OperationKind] = &[OperationKind::Increment, OperationKind::GetCounter];
 
 /// Every job that says it judges what is unfinished, in every way.
-const CASES: [Case; 18] = [
+const CASES: [Case; 19] = [
     case("ycsb", None, &[("records", "300"), ("operations", "3000"), ("workload", "A")]),
     case("ycsb", None, &[("records", "300"), ("operations", "3000"), ("workload", "D")]),
     case("nodes", None, &[("records", "300"), ("operations", "1000"), ("update", "0.5")]),
@@ -40,6 +40,7 @@ const CASES: [Case; 18] = [
     case("crud", None, &[("rows", "1000")]),
     case("grow", None, &[("items", "2000"), ("reads", "0.3")]),
     case("events", None, &[("events", "20000")]),
+    case("replay", None, &[("requests", "4000")]),
     case("sets", None, &[("ids", "1000")]),
     case("fans", Some("debian-1k"), &[("policy", "partition"), ("variant", "blob")]),
     case("fans", Some("debian-1k"), &[("policy", "cas"), ("variant", "blob")]),

@@ -17,13 +17,14 @@ pub(crate) fn reasons(store: &dyn Store, trial: &dyn Trial) -> Vec<Reason> {
     };
     let mut reasons = Vec::new();
     let expired = if trial.expires() { 0 } else { held.expired };
-    if held.evicted + expired > 0 {
+    let evicted = if trial.evicts() { 0 } else { held.evicted };
+    if evicted + expired > 0 {
         let example = format!(
             "the store counts {} keys evicted and {} expired; give it more memory",
-            whole(held.evicted),
+            whole(evicted),
             whole(expired)
         );
-        reasons.push(reason(ReasonKind::Evicted, held.evicted + expired, example));
+        reasons.push(reason(ReasonKind::Evicted, evicted + expired, example));
     }
     if let (Some(keys), Some(left)) = (held.keys, trial.keys_left()) {
         let example = format!("the store says it holds {} keys, {} were left there", whole(keys), whole(left));
