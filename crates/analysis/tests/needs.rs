@@ -3,8 +3,8 @@
 
 use analysis::{Need, fill_needs, meets_all, summarise};
 use study::{
-    BudgetLayer, Cell, Class, Durability, DurabilitySource, FaultRecord, Latencies, LatencySummary, Meets, NeedShown,
-    Promise, Reason, ReasonKind, ServerUse, ShownPromise, Study, TrialRecord, Verdict, WriteAccount,
+    BudgetLayer, Cell, Class, CurvePoint, Durability, DurabilitySource, FaultRecord, Latencies, LatencySummary, Meets,
+    NeedShown, Promise, Reason, ReasonKind, ServerUse, ShownPromise, Study, TrialRecord, Verdict, WriteAccount,
 };
 
 /// A trial that took one second for 10,000 operations, with this 99th percentile of response time.
@@ -151,4 +151,21 @@ fn one_need_that_is_missed_decides_and_then_one_that_is_not_shown() {
     assert_eq!(meets_all(&[one(Meets::Met), one(Meets::NotShown)]), Meets::NotShown);
     assert_eq!(meets_all(&[one(Meets::Met), one(Meets::Met)]), Meets::Met);
     assert!("p99<5ms".parse::<Need>().is_ok());
+}
+
+#[test]
+fn records_that_were_not_reached_are_said_with_what_the_end_of_the_growth_would_come_to() {
+    // 1,000 records per second to the end, 100,000 records in all, 20 MB on disk.
+    let point =
+        |at: u64| CurvePoint { records: at * 1_000, at_s: at as f64, ops_per_s: 1_000.0, ..CurvePoint::default() };
+    let curve = (1..=100).map(point).collect();
+    let mut grown = cell([TrialRecord { curve, makespan_s: 100.0, disk_bytes: Some(20_000_000), ..trial(100_000) }]);
+    grown.records = Some(100_000);
+    assert_eq!(ruling("items>=100k", grown.clone()), Meets::Met);
+    let said = &shown(&["items>=1M"], vec![grown])[0];
+    assert_eq!(said.meets, Meets::NotShown);
+    assert_eq!(
+        said.because,
+        "measured up to 100,000 records; the others would take 900 s at the 1000/s of its last tenth, if that lasts, and all 0.2 GB on disk, if each takes as much"
+    );
 }

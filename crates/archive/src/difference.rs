@@ -35,6 +35,8 @@ pub(crate) fn differences(there: &Study, here: &Study, cells: PlannedCells) -> V
     };
     compare("--fault", each(&there.faults), each(&here.faults));
     compare("--need", each(&there.needs), each(&here.needs));
+    let bound = |study: &Study| study.server_memory_bytes.map_or("absent".into(), |bytes| format!("{bytes} bytes"));
+    compare("--limit-memory", bound(there), bound(here));
     let timeout = |study: &Study| study.fault_timeout_s.map_or("absent".into(), |timeout_s| format!("{timeout_s}s"));
     compare("--timeout", timeout(there), timeout(here));
     let shown = |value: Option<&serde_json::Value>| value.map_or("not stated".into(), ToString::to_string);

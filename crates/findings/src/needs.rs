@@ -46,14 +46,15 @@ fn blocks(it: &Grouped<'_>, needs: &[Need], view: &View<'_>) -> Vec<Block> {
     if cells.is_empty() {
         return Vec::new();
     }
+    let limit = sentences::limit(view.study).map(|text| Block::headline(text, Tone::Plain));
     let table = Block::Table(table::table(&cells, needs));
     let chart = view.charts(|| chart::chart(&cells, needs, it.label()));
     // What was decided says the rest.
     if view.study.choice.is_some() {
-        return std::iter::once(table).chain(chart).collect();
+        return limit.into_iter().chain([table]).chain(chart).collect();
     }
     let head = Block::headline(sentences::verdict(&cells), sentences::tone(&cells));
     let others = [(sentences::missed(&cells), Tone::Warning), (sentences::not_shown(&cells), Tone::Plain)];
     let others = others.into_iter().filter_map(|(text, tone)| Some(Block::headline(text?, tone)));
-    std::iter::once(head).chain(others).chain([table]).chain(chart).collect()
+    std::iter::once(head).chain(others).chain(limit).chain([table]).chain(chart).collect()
 }

@@ -2,8 +2,10 @@
 
 use crate::attempts::{Attempted, Attempts};
 use crate::lease::Lease;
+use crate::memory_group::MemoryGroup;
 use crate::user::{User, is_root};
 use std::path::Path;
+use std::sync::Arc;
 use store::{Endpoint, ServerPlan, StoreError, StoreInfo};
 use study::Spec;
 
@@ -18,6 +20,8 @@ pub struct Builder {
     pub spec: Spec,
     /// The processors that the nodes may use; all when empty.
     pub cpus: Vec<usize>,
+    /// The control group that bounds their memory.
+    pub memory: Option<Arc<MemoryGroup>>,
 }
 
 /// The reason why nodes did not start.

@@ -5,6 +5,7 @@ use crate::disk::allocated_bytes;
 use crate::lease::Lease;
 use crate::listener::listeners;
 use crate::location::{Asking, Location, Reached};
+use crate::memory_group::MemoryGroup;
 use crate::node::Fallen;
 use crate::nodes::{NodeState, Nodes};
 use crate::process::{Exit, Pid};
@@ -34,18 +35,25 @@ pub fn open(info: &'static StoreInfo, spec: &Spec, base: &Path) -> Result<OpenSt
 pub struct Opening {
     base: PathBuf,
     server_cpus: Vec<usize>,
+    server_memory_bytes: Option<u64>,
     asking: Asking,
 }
 
 impl Opening {
     /// Makes settings with which private directories go under `base`, and servers may use every processor.
     pub fn new(base: impl Into<PathBuf>) -> Opening {
-        Opening { base: base.into(), server_cpus: Vec::new(), asking: Asking::Asked }
+        Opening { base: base.into(), server_cpus: Vec::new(), server_memory_bytes: None, asking: Asking::Asked }
     }
 
     /// Lets private servers use only these processors.
     pub fn server_cpus(mut self, cpus: &[usize]) -> Opening {
         self.server_cpus = cpus.to_vec();
+        self
+    }
+
+    /// Bounds the memory of private servers: all nodes of one together, by a control group.
+    pub fn server_memory(mut self, bytes: Option<u64>) -> Opening {
+        self.server_memory_bytes = bytes;
         self
     }
 
@@ -99,7 +107,10 @@ impl Opening {
                 )));
             }
             (Opener::Server { .. }, Target::Private) => {
-                let builder = || Builder { info, spec: spec.clone(), cpus: self.server_cpus.clone() };
+                let group = self.server_memory_bytes.map(MemoryGroup::new).transpose().map_err(unsupported)?;
+                let memory = group.map(Arc::new);
+                let builder =
+                    || Builder { info, spec: spec.clone(), cpus: self.server_cpus.clone(), memory: memory.clone() };
                 let (nodes, store) = crate::start::start(builder, &self.base)?;
                 connected = Some(store);
                 (Reached::Endpoints(nodes.endpoints()), Behind::Nodes(Arc::new(nodes)))

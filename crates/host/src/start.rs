@@ -127,10 +127,15 @@ impl Nodes {
     }
 
     fn run(&self, line: &CommandLine, directory: &Path, output: &Path, user: Option<User>) -> Result<Pid, StoreError> {
-        self.lease.spawn(line, directory, output, user, self.builder.cpus.clone()).map_err(|error| match error.kind() {
+        let spawned = self.lease.spawn(line, directory, output, user, self.builder.cpus.clone());
+        let pid = spawned.map_err(|error| match error.kind() {
             io::ErrorKind::NotFound => self.builder.not_found(line.program.display().to_string()),
             _ => self.builder.not_started(format!("{}: {}", line.program.display(), system_words(&error))),
-        })
+        })?;
+        if let Some(group) = &self.builder.memory {
+            group.admit(pid).map_err(|problem| self.builder.not_started(problem))?;
+        }
+        Ok(pid)
     }
 
     /// Waits until a command has ended well; kills a command that does not end in time.

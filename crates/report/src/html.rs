@@ -94,7 +94,7 @@ fn title(report: &Report<'_>) -> String {
     let mut jobs: Vec<&str> = study.cells.iter().map(|cell| cell.job.as_str()).collect();
     jobs.dedup();
     jobs.truncate(4);
-    if study.crash.is_some() {
+    if !has_cells(report) {
         jobs.insert(0, "crash");
     }
     let input =

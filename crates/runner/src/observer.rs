@@ -19,6 +19,11 @@ pub trait Observer {
         let _ = what;
     }
 
+    /// Hears what a search has decided, in words.
+    fn decides(&mut self, words: &str) {
+        let _ = words;
+    }
+
     /// The study gets another cell, behind those it has: a search decided to try it.
     ///
     /// # Errors

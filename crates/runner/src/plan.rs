@@ -71,6 +71,8 @@ pub struct Plan {
     pub execution: Execution,
     /// The faults done to nodes while a trial runs.
     pub faults: Faults,
+    /// The bound of the memory of private servers, bytes.
+    pub server_memory_bytes: Option<u64>,
 }
 
 /// The treatment of keys of the job that the user's own store already holds.
@@ -98,6 +100,7 @@ impl Plan {
             sampled: self.sampled,
             input: self.job_cache.shared_input(),
             faults: self.faults.asked(),
+            server_memory_bytes: self.server_memory_bytes,
             fault_timeout_s: self.faults.timeout_s(),
             host: HostFacts { clock: Clock::get().describe(), ..host::facts(&self.base) },
             cells: self.cells.iter().map(|planned| self.cell(planned)).collect(),

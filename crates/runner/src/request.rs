@@ -248,6 +248,7 @@ impl Request {
             keys_found,
             execution,
             faults: Faults::default(),
+            server_memory_bytes: None,
         }
     }
 

@@ -71,7 +71,8 @@ impl TrialRun<'_> {
             started_at: study::rfc3339(unix_seconds()),
             ..TrialRecord::default()
         };
-        let installation = match host::Opening::new(&self.plan.base).installation(self.cell.info, &self.cell.spec) {
+        let opening = host::Opening::new(&self.plan.base).server_memory(self.plan.server_memory_bytes);
+        let installation = match opening.installation(self.cell.info, &self.cell.spec) {
             Ok(installation) => installation,
             Err(error) => return self.not_opened(record, error),
         };

@@ -78,6 +78,11 @@ impl<'a> Lab<'a> {
         Some(self.plan.job_cache.records(&planned.params)? as f64)
     }
 
+    /// Says what the search has decided, to whoever watches it.
+    pub fn says(&mut self, words: &str) {
+        self.observer.decides(words);
+    }
+
     /// Runs one trial of a cell and records it with the stage of the search it belongs to. `None`: interrupted.
     ///
     /// # Errors

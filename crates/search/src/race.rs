@@ -51,6 +51,11 @@ pub trait Laps {
 
     /// Returns the time used so far.
     fn spent(&self) -> Duration;
+
+    /// Hears that a store gets no more trials; `ahead` is the store that is shown to be better.
+    fn leaves(&mut self, store: usize, standing: RaceStanding, ahead: Option<usize>) {
+        let _ = (store, standing, ahead);
+    }
 }
 
 /// The place of a store in a race that is over.
@@ -105,6 +110,11 @@ impl Raced {
         left
     }
 
+    fn leave<L: Laps>(&mut self, laps: &mut L, store: usize, standing: RaceStanding, ahead: Option<usize>) {
+        self.standings[store] = standing;
+        laps.leaves(store, standing, ahead);
+    }
+
     fn typical(&self, store: usize) -> f64 {
         stats::median(&self.figures[store]).unwrap_or(f64::INFINITY)
     }
@@ -149,8 +159,8 @@ pub fn race<L: Laps>(laps: &mut L, stores: usize, time: RaceTime, seed: u64) -> 
             let before = laps.spent();
             match laps.lap(store, round)? {
                 Lap::Figure(figure) => raced.figures[store].push(figure),
-                Lap::Void => raced.standings[store] = RaceStanding::Void,
-                Lap::NotRun => raced.standings[store] = RaceStanding::NotRun,
+                Lap::Void => raced.leave(laps, store, RaceStanding::Void, None),
+                Lap::NotRun => raced.leave(laps, store, RaceStanding::NotRun, None),
                 Lap::Stopped => {
                     raced.ended = RaceEnd::Interrupted;
                     return Ok(raced);
@@ -176,14 +186,14 @@ pub fn race<L: Laps>(laps: &mut L, stores: usize, time: RaceTime, seed: u64) -> 
 }
 
 /// Leaves aside what takes too much of the time. Returns whether a single store is left of which nothing more is asked.
-fn is_all_said<L: Laps>(laps: &L, raced: &mut Raced, deadline: Duration) -> bool {
+fn is_all_said<L: Laps>(laps: &mut L, raced: &mut Raced, deadline: Duration) -> bool {
     let left = raced.left();
     let to_come = deadline.saturating_sub(laps.spent()).mul_f64(DEAR);
     let least = left.iter().map(|store| raced.took[*store]).min().unwrap_or_default();
     for store in &left {
         let took = raced.took[*store];
         if took > least * DEARER && took * (FEWEST_TRIALS as u32 - 1) > to_come {
-            raced.standings[*store] = RaceStanding::Dear;
+            raced.leave(laps, *store, RaceStanding::Dear, None);
         }
     }
     match raced.left()[..] {
@@ -194,11 +204,11 @@ fn is_all_said<L: Laps>(laps: &L, raced: &mut Raced, deadline: Duration) -> bool
 }
 
 /// Gives up those that are shown to be worse, or to miss a need. Returns why the race is over, if it is.
-fn eliminate<L: Laps>(laps: &L, raced: &mut Raced, alpha: f64) -> Option<RaceEnd> {
+fn eliminate<L: Laps>(laps: &mut L, raced: &mut Raced, alpha: f64) -> Option<RaceEnd> {
     let meets: Vec<Meets> = (0..raced.standings.len()).map(|store| laps.meets(store, alpha)).collect();
     for store in raced.left() {
         if meets[store] == Meets::Missed {
-            raced.standings[store] = RaceStanding::Missed;
+            raced.leave(laps, store, RaceStanding::Missed, None);
         }
     }
     let left = raced.left();
@@ -211,7 +221,7 @@ fn eliminate<L: Laps>(laps: &L, raced: &mut Raced, alpha: f64) -> Option<RaceEnd
     let found = separations(&groups, &pairs);
     for (other, found) in others.iter().zip(&found) {
         if found.is_some_and(|found| found.p_holm < alpha && found.log_ratio > 0.0) {
-            raced.standings[*other] = RaceStanding::Worse;
+            raced.leave(laps, *other, RaceStanding::Worse, Some(best));
         }
     }
     let left = raced.left();

@@ -58,6 +58,9 @@ pub struct Study {
     /// The needs of the user, as `--need` says them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub needs: Vec<String>,
+    /// The bound of the memory of each private server, by a control group, bytes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub server_memory_bytes: Option<u64>,
     /// All cells, in the order they were named.
     pub cells: Vec<Cell>,
     /// The highest rates under a bound, of `--find-rate`.

@@ -73,10 +73,30 @@ fn ruling(need: &Need, cell: &Cell, cells: &[&Cell], alpha: f64) -> NeedShown {
         NeedKind::NoLoss => loss(cell),
         NeedKind::Items(items) => match cell.records() {
             Some(records) if records >= items => met(format!("held {records} records")),
-            Some(records) => not_shown(format!("measured up to {records} records")),
+            Some(records) => not_shown(extrapolated(cell, records, items)),
             None => not_shown("the job does not say how many records it leaves"),
         },
     }
+}
+
+/// How far a store was measured, and what the end of its growth would come to if it went on so.
+fn extrapolated(cell: &Cell, records: u64, items: u64) -> String {
+    let mut said = format!("measured up to {} records", study::whole(records));
+    let Some(growth) = cell.growth.filter(|growth| growth.last_tenth_per_s > 0.0) else { return said };
+    let more = items.saturating_sub(records) as f64;
+    said += &format!(
+        "; the others would take {:.0} s at the {:.0}/s of its last tenth, if that lasts",
+        more / growth.last_tenth_per_s,
+        growth.last_tenth_per_s
+    );
+    let bytes: Vec<f64> = cell.counted().filter_map(|trial| trial.disk_bytes).map(|bytes| bytes as f64).collect();
+    if let Some(bytes) = stats::median(&bytes).filter(|bytes| *bytes > 0.0) {
+        said += &format!(
+            ", and all {:.1} GB on disk, if each takes as much",
+            bytes / records.max(1) as f64 * items as f64 / 1e9
+        );
+    }
+    said
 }
 
 /// A void cell shows nothing, but that a rate was too much for it.

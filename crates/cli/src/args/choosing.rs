@@ -21,12 +21,19 @@ pub struct ChooseArguments {
     /// more. Without it: the best of each class of stores
     #[arg(long = "need", value_name = "NEED", value_parser = need)]
     pub needs: Vec<Need>,
+    /// With --need memory<SIZE: every server that kvtrial starts runs in a control group of that size, as in a container; takes root. Libraries
+    /// are measured only
+    #[arg(long, requires = "needs")]
+    pub limit_memory: bool,
     /// A candidate; repeat it for more. Without it: every store found here that can do the job
     #[arg(short = 's', long = "store", value_name = "SPEC", value_parser = shell_words::store(), hide_possible_values = true)]
     pub stores: Vec<String>,
     /// Time for all of it
     #[arg(long, value_name = "TIME", default_value = "1m", value_parser = duration)]
     pub budget: Duration,
+    /// Disturb a node of every store while a trial runs, as kvtrial run --fault does; with -s, such as -s etcd,nodes=3. Repeat it for more
+    #[arg(long = "fault", value_name = "FAULT", requires = "stores")]
+    pub faults: Vec<runner::AskedFault>,
     /// Kills of each store that would be taken, while clients write [default: 20 where durability= is needed, else none]
     #[arg(long, value_name = "N", value_parser = whole(0, 100_000))]
     pub cuts: Option<u32>,

@@ -60,6 +60,10 @@ pub struct RunArguments {
     /// --fault loss=0. Every store is held against it; exits with 1 unless all are shown to meet all. Repeat it for more
     #[arg(long = "need", value_name = "NEED", value_parser = need, conflicts_with = "find_rate", help_heading = WHAT)]
     pub needs: Vec<Need>,
+    /// With --need memory<SIZE: every server that kvtrial starts runs in a control group of that size, as in a container; takes root. Libraries
+    /// are measured only
+    #[arg(long, requires = "needs", help_heading = WHAT)]
+    pub limit_memory: bool,
     /// Counted trials of each store; 3 or more can show an order [default: 5; as few as 2 if 5 would take over about
     /// 30 s; 3 with --vary or --fault; 2 with --quick]
     #[arg(long, value_name = "N", value_parser = whole(1, 10_000))]

@@ -13,8 +13,9 @@ use crate::output::{note, print_painted};
 use analysis::NeedKind;
 use archive::StudyDir;
 use engine::{Arrivals, Settings};
+use jobkit::JobInfo;
 use kills::Killer;
-use runner::{Asked, KeysFound, Plan, PlannedStore, Request, Rounds, Variation};
+use runner::{Asked, AskedFault, Faults, KeysFound, Plan, PlannedStore, Request, Rounds, Variation};
 use search::{ChooseError, ChooseOptions, Kills, Lab, MoreWork, SearchTime};
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -146,23 +147,15 @@ fn plan(arguments: &ChooseArguments, before: Option<&Study>) -> Result<Chosen, C
     let job = target::job(&arguments.job)?;
     let needed = Needed::of(&arguments.needs)?;
     can_show(job, &arguments.set, &arguments.needs)?;
-    if let Some(need) = arguments.needs.iter().find(|need| need.kind == NeedKind::NoLoss) {
+    let loss = arguments.needs.iter().find(|need| need.kind == NeedKind::NoLoss);
+    if let Some(need) = loss.filter(|_| arguments.faults.is_empty()) {
         return Err(CommandFailure::usage(format!(
-            "--need '{need}': nothing is lost where no node fails, and choose makes none fail; kvtrial run --fault kill --need {need} does"
+            "--need '{need}': nothing is lost where no node fails; add --fault and the clusters, such as --fault kill -s etcd,nodes=3"
         )));
     }
     let stores = candidates(arguments, needed)?;
     let mut set = arguments.set.clone();
-    if needed.ops_per_s.is_some()
-        && job.params.iter().any(|param| param.name == "seconds")
-        && !set.iter().any(|(key, _)| key == "seconds" || key == "operations")
-    {
-        let fair_s = arguments.budget.as_secs_f64() * TRIALS_SHARE / TRIALS / stores.len().max(1) as f64;
-        let fair_s = fair_s.clamp(*TRIAL_SECONDS.start(), *TRIAL_SECONDS.end());
-        // Trials of a choice that is resumed stay as long as they were.
-        let known = before.and_then(|study| study.cells.first()?.params.get("seconds").cloned());
-        set.push(("seconds".into(), known.unwrap_or_else(|| format!("{fair_s:.1}"))));
-    }
+    set.extend(length(arguments, job, needed, stores.len(), before).map(|seconds| ("seconds".into(), seconds)));
     let params = target::params(job, &set)?;
     let request = Request {
         job,
@@ -188,11 +181,38 @@ fn plan(arguments: &ChooseArguments, before: Option<&Study>) -> Result<Chosen, C
     let mut plan = request
         .study(&Variation::none(), &mut |words| note(&format!("kvtrial: {words}")))
         .map_err(CommandFailure::of_request)?;
+    if arguments.limit_memory {
+        plan.server_memory_bytes = Some(needed.server_memory_bytes()?);
+    }
+    plan.faults =
+        Faults::on(&plan.cells, arguments.faults.clone(), runner::USUAL_TIMEOUT).map_err(CommandFailure::usage)?;
     let more = larger.and_then(|work| match plan.job_cache.add(&work.params) {
         Ok(_) => Ok(work),
         Err(problem) => Err(problem.to_string()),
     });
     Ok(Chosen { plan, more })
+}
+
+/// How long a trial lasts, in seconds, where time ends it and the command does not say.
+fn length(
+    arguments: &ChooseArguments,
+    job: &JobInfo,
+    needed: Needed,
+    stores: usize,
+    before: Option<&Study>,
+) -> Option<String> {
+    let is_timed = job.params.iter().any(|param| param.name == "seconds");
+    if !is_timed || arguments.set.iter().any(|(key, _)| key == "seconds" || key == "operations") {
+        return None;
+    }
+    if arguments.faults.iter().any(AskedFault::needs_length) {
+        return Some(runner::USUAL_SECONDS.to_string());
+    }
+    needed.ops_per_s?;
+    // Trials of a choice that is resumed stay as long as they were.
+    let known = before.and_then(|study| study.cells.first()?.params.get("seconds").cloned());
+    let fair_s = arguments.budget.as_secs_f64() * TRIALS_SHARE / TRIALS / stores.max(1) as f64;
+    Some(known.unwrap_or_else(|| format!("{:.1}", fair_s.clamp(*TRIAL_SECONDS.start(), *TRIAL_SECONDS.end()))))
 }
 
 /// The job with more data; else why there is none.

@@ -3,6 +3,7 @@
 use crate::args::RunArguments;
 use crate::failure::CommandFailure;
 use analysis::{Need, NeedKind};
+use host::MemoryGroup;
 use jobkit::JobInfo;
 use store::StoreInfo;
 use study::{Durability, Spec, Target};
@@ -14,6 +15,8 @@ pub struct Needed {
     pub ops_per_s: Option<f64>,
     /// The least level of durability of stores that kvtrial starts.
     durability: Option<Durability>,
+    /// The memory a store may take, bytes.
+    memory_bytes: Option<f64>,
 }
 
 impl Needed {
@@ -28,6 +31,7 @@ impl Needed {
             match need.kind {
                 NeedKind::Rate(ops_per_s) => needed.ops_per_s = Some(ops_per_s),
                 NeedKind::Durability(level) => needed.durability = Some(level),
+                NeedKind::Memory(bytes) => needed.memory_bytes = Some(bytes),
                 _ => {}
             }
         }
@@ -62,6 +66,18 @@ impl Needed {
             }
         }
         Ok(())
+    }
+
+    /// Returns the bound of the memory of servers that `--limit-memory` asks for.
+    ///
+    /// # Errors
+    /// There is no need for memory, or no control group can be made here.
+    pub fn server_memory_bytes(&self) -> Result<u64, CommandFailure> {
+        let refused = |problem: String| CommandFailure::usage(format!("--limit-memory: {problem}"));
+        let bytes =
+            self.memory_bytes.ok_or_else(|| refused("add the need it is for, such as --need 'memory<1GiB'".into()))?;
+        MemoryGroup::new(bytes as u64).map_err(refused)?;
+        Ok(bytes as u64)
     }
 
     /// Gives a store that kvtrial starts, and whose level the user did not choose, the weakest of its levels that is enough. A store without

@@ -134,6 +134,10 @@ impl Observer for Notebook {
         self.progress.trial_started(*order, *total, store, what);
     }
 
+    fn decides(&mut self, words: &str) {
+        self.progress.note(&format!("kvtrial: {words}"));
+    }
+
     fn cell_added(&mut self, cell: study::Cell) -> Result<(), String> {
         self.directory.add(cell).map_err(|error| error.to_string())
     }

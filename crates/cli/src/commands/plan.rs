@@ -76,6 +76,9 @@ pub fn plan(arguments: &RunArguments) -> Result<Plan, CommandFailure> {
     let mut plan = request
         .study(&variation, &mut |words| note(&format!("kvtrial: {words}")))
         .map_err(CommandFailure::of_request)?;
+    if arguments.limit_memory {
+        plan.server_memory_bytes = Some(needed.server_memory_bytes()?);
+    }
     plan.faults = Faults::on(&plan.cells, arguments.faults.clone(), arguments.timeout.unwrap_or(runner::USUAL_TIMEOUT))
         .map_err(CommandFailure::usage)?;
     Ok(plan)

@@ -74,8 +74,10 @@ fn a_store_that_lies_is_never_taken_however_fast_it_is() {
 #[test]
 fn where_no_store_meets_the_needs_the_nearest_is_named_and_the_exit_status_is_1() {
     let desk = Desk::new();
-    let ran =
-        choose(&desk, "-s lmdb,burn=3ms -s lmdb,burn=6ms --need p99<1ms --need durability=os --cuts 0 --budget 1m");
+    let ran = choose(
+        &desk,
+        "-s lmdb,burn=3ms -s lmdb,burn=90ms --set records=10 --set operations=30 --need p99<1ms --need durability=os --cuts 0 --budget 1m",
+    );
     assert_eq!(ran.status, 1, "{}", ran.said());
     let said = ran.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(
@@ -112,7 +114,9 @@ fn the_budget_is_kept_and_what_it_did_not_suffice_for_is_said() {
 fn what_cannot_be_chosen_by_is_refused_before_anything_is_started() {
     for (words, said) in [
         ("choose bulk --data gen:60:7 -s lmdb --need rate>=100", "a request of bulk carries many records"),
-        ("choose ycsb -s lmdb --need loss=0", "kvtrial run --fault kill --need loss=0 does"),
+        ("choose ycsb -s lmdb --need loss=0", "add --fault and the clusters"),
+        ("choose ycsb -s lmdb --fault kill --need loss=0", "name a private one"),
+        ("choose ycsb --fault kill", "--store"),
         ("choose ycsb -s lmdb -s lmdb", "named twice"),
         ("choose ycsb -s lmdb --need fast", "'p99<5ms'"),
         ("choose nothing", "there is no job 'nothing'"),
@@ -203,4 +207,21 @@ fn a_choice_is_resumed_with_more_budget_and_runs_no_trial_again() {
     // Another command is refused, and nothing is lost.
     let other = desk.kvtrial("choose ycsb -s lmdb --need p99<1s --budget 1m --out out --resume");
     assert!(other.status == 2 && other.stderr.contains("belongs to that study"), "{}", other.said());
+}
+
+#[test]
+fn clusters_are_chosen_by_what_they_lose_while_a_node_is_killed_and_those_that_leave_the_race_are_said() {
+    let desk = Desk::new();
+    // A single Redis that keeps nothing loses all when it is killed; etcd is a cluster and loses nothing.
+    let stores = "-s redis -s etcd,nodes=3";
+    let words = format!(
+        "choose ycsb --set records=200 --set seconds=3 {stores} --fault at~1s~kill~1 --fault at~2s~restart~1 --need loss=0 --budget 2m --out out"
+    );
+    let mut command = desk.command("");
+    command.args(words.split(' ').map(|word| word.replace('~', " ")));
+    let ran = desk.finished(command.output().unwrap());
+    let decision = decision(&ran);
+    assert_eq!(names(&decision["take"]), ["etcd,nodes=3"], "{}", ran.said());
+    assert_eq!(names(&decision["out"]), ["redis"], "{}", ran.said());
+    assert!(ran.stderr.contains("gets no more trials: it misses loss=0"), "{}", ran.said());
 }

@@ -175,7 +175,7 @@ fn the_same_choice_made_twice_is_no_change() {
     let desk = Desk::new();
     for out in ["before", "after"] {
         let ran = desk.kvtrial(&format!(
-            "choose ycsb --set records=50 --set operations=60 -s lmdb,burn=3ms -s lmdb --need durability=os --budget 30s --out {out}"
+            "choose ycsb --set records=50 --set operations=60 -s lmdb,burn=3ms -s lmdb --need durability=os --cuts 2 --budget 30s --out {out}"
         ));
         assert_eq!(ran.status, 0, "{}", ran.said());
     }

@@ -126,8 +126,8 @@ fn a_cut_event_and_a_queue_without_a_bound_are_refused_before_anything_starts() 
 }
 
 #[test]
-fn ten_jobs_are_listed() {
+fn eleven_jobs_are_listed() {
     let ran = Desk::new().kvtrial("jobs --json");
     let jobs: serde_json::Value = serde_json::from_str(&ran.stdout).unwrap();
-    assert_eq!(jobs.as_array().map(Vec::len), Some(10), "{}", ran.stdout);
+    assert_eq!(jobs.as_array().map(Vec::len), Some(11), "{}", ran.stdout);
 }

@@ -65,3 +65,31 @@ fn needs_that_no_run_can_show_are_refused_before_anything_is_started() {
         assert!(ran.status == 2 && ran.study.is_none() && ran.stderr.contains(said), "{words}: {}", ran.said());
     }
 }
+
+#[test]
+fn a_server_that_needs_more_memory_than_it_may_take_is_killed_and_one_that_needs_less_meets_the_need() {
+    let desk = Desk::new();
+    let words = |limit: &str| {
+        format!(
+            "run ycsb --set records=3000 --set value=20000 --set operations=300 -s redis-unix --no-baselines --repeats 1 --need memory<{limit} --limit-memory --out out"
+        )
+    };
+    let small = desk.kvtrial(&words("40MiB"));
+    if host::MemoryGroup::new(1 << 30).is_err() {
+        assert!(small.status == 2 && small.stderr.contains("leave the limit out"), "{}", small.said());
+        return;
+    }
+    assert_eq!(small.status, 1, "{}", small.said());
+    assert_eq!(small.cell("redis-unix")["verdict"]["status"], "void", "{}", small.said());
+    assert!(small.stdout.contains("control group of 40 MiB"), "{}", small.said());
+    let desk = Desk::new();
+    let large = desk.kvtrial(&words("400MiB"));
+    assert_eq!(large.cell("redis-unix")["verdict"]["reasons"].as_array().map(Vec::len), Some(0), "{}", large.said());
+    assert_eq!(large.study.as_ref().unwrap()["server_memory_bytes"], 400 << 20);
+}
+
+#[test]
+fn a_limit_of_memory_needs_the_need_it_is_for() {
+    let ran = Desk::new().kvtrial("run ycsb -s redis --need p99<5ms --limit-memory");
+    assert!(ran.status == 2 && ran.stderr.contains("--limit-memory: add the need it is for"), "{}", ran.said());
+}

@@ -4,7 +4,7 @@ use crate::block::Tone;
 use crate::identity::label;
 use crate::ranking::verdict::joined;
 use analysis::{DiskBound, Need, NeedKind, Unit, meets_all};
-use study::{Cell, Meets, NeedShown};
+use study::{Cell, Meets, NeedShown, Study};
 use words::units;
 
 /// Returns the figure that was held against a need, as text; `None` where there is none.
@@ -37,6 +37,14 @@ pub(crate) fn verdict(cells: &[&Cell]) -> String {
         format!(" Nearest is {}, with {held} of {}.", label(cell), cell.meets.len())
     });
     format!("{whom} {not} {asked}.{nearest}")
+}
+
+/// Says within what memory servers ran.
+pub(super) fn limit(study: &Study) -> Option<String> {
+    let limit = units::bytes(study.server_memory_bytes?);
+    Some(format!(
+        "Every server ran within a control group of {limit}, files it has in memory included: one that needs more is killed. Libraries were measured only."
+    ))
 }
 
 /// Returns the weight of that.

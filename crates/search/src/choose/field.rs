@@ -3,7 +3,7 @@
 use super::Kills;
 use crate::budget::SearchTime;
 use crate::lab::Lab;
-use crate::race::{Lap, Laps};
+use crate::race::{Lap, Laps, RaceStanding};
 use analysis::{Better, Metric, Need, meets_all, shown_at, summarise};
 use runner::{PlannedCell, RunError};
 use std::time::Duration;
@@ -77,5 +77,21 @@ impl Laps for Field<'_, '_> {
 
     fn spent(&self) -> Duration {
         self.budget.spent()
+    }
+
+    fn leaves(&mut self, store: usize, standing: RaceStanding, ahead: Option<usize>) {
+        let name = &self.stores[store].spec;
+        let because = match (standing, ahead) {
+            (RaceStanding::Worse, Some(best)) => format!("it is behind {}", self.stores[best].spec),
+            (RaceStanding::Missed, _) => {
+                let shown = self.judge.shown(self.lab, self.kills, &self.stores[store], analysis::NEED_ALPHA);
+                let missed = shown.iter().find(|one| one.meets == Meets::Missed);
+                missed.map_or("it misses a need".into(), |one| format!("it misses {}", one.need))
+            }
+            (RaceStanding::Dear, _) => "its trials take too much of the time".into(),
+            (RaceStanding::Void, _) => "its trial was void".into(),
+            _ => "it could not be run".into(),
+        };
+        self.lab.says(&format!("{name} gets no more trials: {because}"));
     }
 }

@@ -10,7 +10,8 @@ use study::{Crash, CrashCase};
 
 /// Returns whether these are studies of crashes; one of a run beside one of crashes is refused.
 pub(super) fn are_compared(operands: &[Operand]) -> Result<bool, CommandFailure> {
-    let is_crash = |operand: &&Operand| operand.study.crash.is_some();
+    // A choice has crashes beside its cells.
+    let is_crash = |operand: &&Operand| operand.study.crash.is_some() && operand.study.cells.is_empty();
     match (operands.iter().find(is_crash), operands.iter().find(|operand| !is_crash(operand))) {
         (Some(crash), Some(run)) => Err(CommandFailure::usage(format!(
             "{} is a study of crashes and {} one of a run: they have nothing in common to compare. Name two studies of kvtrial crash, or two of kvtrial run",
