@@ -1,5 +1,7 @@
 //! Opening a store for one trial, and everything that hangs on it.
 
+mod opened;
+
 use crate::builder::Builder;
 use crate::disk::allocated_bytes;
 use crate::lease::Lease;
@@ -10,12 +12,13 @@ use crate::node::Fallen;
 use crate::nodes::{NodeState, Nodes};
 use crate::process::{Exit, Pid};
 use crate::tree;
-use std::ops::Deref;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use store::tls::{self, TLS};
-use store::{Endpoint, Facts, Opener, Store, StoreError, StoreInfo};
+use store::{Endpoint, Opener, Store, StoreError, StoreInfo};
 use study::{NodeUse, ServerUse, Spec, Target};
+
+pub use opened::OpenStore;
 
 /// Returns where private directories are made by default: `TMPDIR`, or `/tmp`.
 pub fn default_base() -> PathBuf {
@@ -359,53 +362,4 @@ pub struct KeptDirectory {
     pub directory: PathBuf,
     /// The way to open them: the commands that start the server, or the spec of an embedded store.
     pub open: String,
-}
-
-/// A store opened in this process, on its installation. Dropping it disconnects, stops the private server and removes the private
-/// directory.
-pub struct OpenStore {
-    // The order is that of dropping: the store before what it rests on.
-    _thaw: Thaw,
-    store: Box<dyn Store>,
-    installation: Installation,
-}
-
-impl OpenStore {
-    /// Returns the store itself.
-    pub fn store(&self) -> &dyn Store {
-        &*self.store
-    }
-
-    /// Returns the facts that the store reports; and the fact that other users can connect to a private server, if they can.
-    ///
-    /// # Errors
-    /// The store cannot be reached or refuses.
-    pub fn facts(&self) -> Result<Facts, StoreError> {
-        self.location.facts(self.store())
-    }
-
-    /// Disconnects, stops the private server, removes the private directory.
-    ///
-    /// # Errors
-    /// The files that could not be removed.
-    pub fn close(self) -> Result<(), StoreError> {
-        let OpenStore { _thaw, store, installation } = self;
-        drop(_thaw);
-        drop(store);
-        installation.close()
-    }
-}
-
-impl Deref for OpenStore {
-    type Target = Installation;
-
-    fn deref(&self) -> &Installation {
-        &self.installation
-    }
-}
-
-impl std::fmt::Debug for OpenStore {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("OpenStore").field("spec", self.spec()).field("server_pid", &self.server_pid()).finish()
-    }
 }

@@ -183,7 +183,9 @@ impl Chooser<'_, '_> {
         let value = work.params.get(work.param).cloned().unwrap_or_default();
         let tried =
             MoreData { times: work.times, param: work.param.into(), value: value.clone(), because: String::new() };
-        let expected = contest.took(first) * work.times;
+        // Where time ends the work, only what is around it grows.
+        let timed = first.settings.duration.unwrap_or_default();
+        let expected = timed + contest.took(first).saturating_sub(timed) * work.times;
         if expected > self.options.budget.left() {
             let because = format!("a trial of it may take {:.0} s, more than was left", expected.as_secs_f64().ceil());
             return Ok(Some(MoreData { because, ..tried }));

@@ -78,7 +78,7 @@ impl<'a> Lab<'a> {
         Some(self.plan.job_cache.records(&planned.params)? as f64)
     }
 
-    /// Says what the search has decided, to whoever watches it.
+    /// Tells the observer what the search has decided.
     pub fn says(&mut self, words: &str) {
         self.observer.decides(words);
     }

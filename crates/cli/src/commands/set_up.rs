@@ -3,7 +3,7 @@
 use study::Cell;
 
 /// Facts that adapters report beside settings, which no configuration has.
-const NO_SETTINGS: [&str; 6] = ["access", "connections", "driver", "layout", "protocol", "values"];
+const NO_SETTINGS: [&str; 8] = ["access", "clients", "connections", "driver", "layout", "login", "protocol", "values"];
 
 /// Returns the settings that were in effect, a line each.
 pub fn lines(cell: &Cell) -> Vec<String> {
