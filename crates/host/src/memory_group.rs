@@ -64,7 +64,11 @@ impl MemoryGroup {
     /// The kernel's words.
     pub fn admit(&self, pid: Pid) -> Result<(), String> {
         let file = self.directory.join(PROCESSES);
-        fs::write(&file, pid.to_string()).map_err(|error| format!("{}: {error}", file.display()))
+        match fs::write(&file, pid.to_string()) {
+            // A short command may have ended before.
+            Err(error) if error.raw_os_error() != Some(libc::ESRCH) => Err(format!("{}: {error}", file.display())),
+            _ => Ok(()),
+        }
     }
 }
 
