@@ -118,6 +118,31 @@ fn every_embedded_store_comes_with_one_default_level_and_refuses_levels_it_has_n
 }
 
 #[test]
+fn a_store_says_how_it_was_set_up_and_that_differs_between_its_levels() {
+    for info in embedded().filter(|info| SAYS_HOW.contains(&info.name)) {
+        let set_up = |level: Durability| {
+            let directory = TempDir::with_prefix("kvtrial-set-up-").unwrap();
+            let spec = Spec::private(info.name).with_durability(level);
+            let set_up = open(&spec, directory.path()).facts().unwrap().set_up;
+            assert!(!set_up.is_empty(), "{}", info.name);
+            let of_this_place = set_up.iter().filter(|line| line.contains(directory.path().to_str().unwrap()));
+            assert_eq!(of_this_place.count(), 0, "{}: {set_up:?}", info.name);
+            set_up
+        };
+        if let Availability::Found(_) = info.probe()
+            && built().any(|built| built.name == info.name)
+        {
+            let all: std::collections::BTreeSet<_> = info.durabilities.iter().map(|&level| set_up(level)).collect();
+            assert_eq!(all.len(), info.durabilities.len(), "{}: {all:?}", info.name);
+        }
+    }
+}
+
+/// The embedded stores that give their settings as lines to be copied.
+const SAYS_HOW: [&str; 10] =
+    ["berkeleydb", "fjall", "kyotocabinet", "leveldb", "lmdb", "redb", "rocksdb", "sqlite", "tkrzw", "tokyocabinet"];
+
+#[test]
 fn versions_are_those_the_build_has_locked() {
     let lock = fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../Cargo.lock")).unwrap();
     for name in ["redb", "fjall"] {

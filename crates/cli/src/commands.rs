@@ -27,7 +27,6 @@ mod report;
 mod report_files;
 mod run;
 pub mod selftest;
-mod set_up;
 mod shown;
 mod stores;
 mod tables;

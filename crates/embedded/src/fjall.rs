@@ -117,7 +117,20 @@ mod engine {
                 ("journals", database.journal_count().to_string()),
             ];
             let config = config.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
-            Ok(Facts { product: "fjall".into(), version: VERSION.into(), config, ..Facts::default() })
+            let by_hand = durability == Durability::None;
+            let mut set_up = vec![
+                format!(
+                    "let database = fjall::Database::builder(path).cache_size({}).manual_journal_persist({by_hand}).open()?;",
+                    database.cache_capacity()
+                ),
+                format!(
+                    "let keyspace = database.keyspace(name, || KeyspaceCreateOptions::default().manual_journal_persist({by_hand}))?;"
+                ),
+            ];
+            if durability == Durability::Commit {
+                set_up.push("database.persist(PersistMode::SyncData)?; // after each write".into());
+            }
+            Ok(Facts { product: "fjall".into(), version: VERSION.into(), config, set_up })
         }
 
         fn reader(&self) -> Result<&Fjall, Fault> {

@@ -110,13 +110,18 @@ fn open(spec: &Spec, directory: &Path) -> Result<Box<dyn Store>, StoreError> {
     let name = [path.as_os_str().as_bytes(), parameters.as_bytes()].concat();
     let database =
         Database::open(library, &name, mode).map_err(|Fault(words)| StoreError::open(path.display(), words))?;
-    Ok(Opened::store(File { database, mode, writers: RwLock::new(()) }, Capabilities { durability, ..declares(spec) }))
+    Ok(Opened::store(
+        File { database, mode, parameters, writers: RwLock::new(()) },
+        Capabilities { durability, ..declares(spec) },
+    ))
 }
 
 /// The open file, and who writes to it: single writes side by side, or one transaction of many.
 struct File {
     database: Database,
     mode: Transactions,
+    /// The settings, as they stand behind the path.
+    parameters: String,
     writers: RwLock<()>,
 }
 
@@ -206,7 +211,13 @@ impl Cabinet for File {
         let mut config: std::collections::BTreeMap<_, _> =
             status.into_iter().filter(|(name, _)| shown.contains(&name.as_str())).collect();
         config.insert("transactions".into(), transactions.into());
-        Facts { product: "Kyoto Cabinet".into(), version: self.database.version().into(), config, ..Facts::default() }
+        let mode = match self.mode {
+            Transactions::Off => "",
+            Transactions::On => " | KCOAUTOTRAN",
+            Transactions::Flushed => " | KCOAUTOTRAN | KCOAUTOSYNC",
+        };
+        let set_up = vec![format!("kcdbopen(db, \"data.kch{}\", KCOWRITER | KCOCREATE{mode});", self.parameters)];
+        Facts { product: "Kyoto Cabinet".into(), version: self.database.version().into(), config, set_up }
     }
 
     fn sync(&self) -> Result<(), Fault> {

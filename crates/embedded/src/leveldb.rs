@@ -72,5 +72,13 @@ fn facts(tree: &Tree) -> Facts {
         ("block_cache", bytes(settings.cache_bytes)),
         ("compression", compression.into()),
     ]);
-    Facts { product: "LevelDB".into(), version: tree.version().into(), config, ..Facts::default() }
+    let set_up = vec![
+        format!("options.write_buffer_size = {};", bytes(settings.write_buffer_bytes)),
+        format!("options.block_cache = leveldb::NewLRUCache({});", bytes(settings.cache_bytes)),
+        format!(
+            "options.compression = leveldb::{};",
+            if compression == "none" { "kNoCompression" } else { "kSnappyCompression" }
+        ),
+    ];
+    Facts { product: "LevelDB".into(), version: tree.version().into(), config, set_up }
 }

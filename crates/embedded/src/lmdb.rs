@@ -130,7 +130,13 @@ mod engine {
                 ("max_readers", env.max_readers().to_string()),
             ];
             let config = config.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
-            Ok(Facts { product: "LMDB".into(), version: version(), config, ..Facts::default() })
+            let no_sync = flags.is_some_and(|flags| flags.contains(EnvFlags::NO_SYNC));
+            let set_up = vec![
+                format!("mdb_env_set_mapsize(env, {});", env.info().map_size),
+                format!("mdb_env_set_maxreaders(env, {});", env.max_readers()),
+                format!("mdb_env_open(env, directory, {}, 0600);", if no_sync { "MDB_NOSYNC" } else { "0" }),
+            ];
+            Ok(Facts { product: "LMDB".into(), version: version(), config, set_up })
         }
 
         fn flush(&self, durability: Durability) -> Result<(), StoreError> {

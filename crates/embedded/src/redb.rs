@@ -168,7 +168,17 @@ mod engine {
             };
             let config = [("commit", commit.to_owned()), ("cache_bytes", CACHE_BYTES.to_string())];
             let config = config.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
-            Ok(Facts { product: "redb".into(), version: VERSION.into(), config, ..Facts::default() })
+            let level = if durability == Durability::None { "None" } else { "Immediate" };
+            let mut set_up = vec![
+                format!("let database = redb::Database::builder().set_cache_size({CACHE_BYTES}).create(path)?;"),
+                format!("transaction.set_durability(redb::Durability::{level})?; // each write transaction"),
+            ];
+            if matches!(durability, Durability::Os | Durability::Second) {
+                set_up[0] = format!(
+                    "let database = redb::Database::builder().set_cache_size({CACHE_BYTES}).create_with_backend(backend)?; // its sync_data does nothing"
+                );
+            }
+            Ok(Facts { product: "redb".into(), version: VERSION.into(), config, set_up })
         }
 
         fn reader(&self) -> Result<Reader, Fault> {

@@ -111,24 +111,31 @@ fn facts(tree: &Tree) -> Facts {
         let lines = options.lines().filter_map(|line| line.trim().split_once('='));
         lines.into_iter().find(|(known, _)| *known == name).map_or("unknown", |(_, value)| value).to_owned()
     };
-    let compression = read("compression");
-    let compression = COMPRESSIONS
-        .iter()
-        .find(|(.., kept)| *kept == compression)
-        .map_or(compression.clone(), |(_, name, _)| (*name).into());
+    let kept = read("compression");
+    let compression =
+        COMPRESSIONS.iter().find(|(.., known)| *known == kept).map_or(kept.clone(), |(_, name, _)| (*name).into());
+    let cache = tree.property("rocksdb.block-cache-capacity");
+    let set_up = vec![
+        format!("options.write_buffer_size = {};", read("write_buffer_size")),
+        format!("options.compression = rocksdb::{kept};"),
+        format!("options.max_background_jobs = {};", read("max_background_jobs")),
+        format!("options.max_open_files = {};", read("max_open_files")),
+        format!("table_options.block_cache = rocksdb::NewLRUCache({cache});"),
+        "options.table_factory.reset(rocksdb::NewBlockBasedTableFactory(table_options));".into(),
+    ];
     let version = match read("rocksdb_version") {
         unknown if unknown == "unknown" => tree.version().to_owned(),
         version => version,
     };
     let config = config([
         ("write_buffer_size", read("write_buffer_size")),
-        ("block_cache", tree.property("rocksdb.block-cache-capacity")),
+        ("block_cache", cache),
         ("compression", compression),
         ("max_background_jobs", read("max_background_jobs")),
         ("max_open_files", read("max_open_files")),
         ("merge_operator", read("merge_operator")),
     ]);
-    Facts { product: "RocksDB".into(), version, config, ..Facts::default() }
+    Facts { product: "RocksDB".into(), version, config, set_up }
 }
 
 /// Returns the text of the `OPTIONS` file with the highest number.

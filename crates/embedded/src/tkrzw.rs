@@ -75,13 +75,15 @@ fn open(spec: &Spec, directory: &Path) -> Result<Box<dyn Store>, StoreError> {
     let database =
         Database::open(library, &path, &parameters).map_err(|Fault(words)| StoreError::open(path.display(), words))?;
     let capabilities = Capabilities { durability, ..CAPABILITIES };
-    Ok(Opened::store(File { database, durability, writers: Mutex::new(()) }, capabilities))
+    Ok(Opened::store(File { database, durability, parameters, writers: Mutex::new(()) }, capabilities))
 }
 
 /// The open file, and whose turn it is to write.
 struct File {
     database: Database,
     durability: Durability,
+    /// The settings, as the call that opens the file takes them.
+    parameters: String,
     writers: Mutex<()>,
 }
 
@@ -154,7 +156,11 @@ impl Cabinet for File {
         let mut config: std::collections::BTreeMap<_, _> =
             self.database.inspect().into_iter().filter(|(name, _)| shown.contains(&name.as_str())).collect();
         config.insert("flushed".into(), flushed.into());
-        Facts { product: "Tkrzw".into(), version: self.database.version().into(), config, ..Facts::default() }
+        let mut set_up = vec![format!("tkrzw_dbm_open(\"data.tkh\", true, \"{}\");", self.parameters)];
+        if self.durability == Durability::Commit {
+            set_up.push("tkrzw_dbm_synchronize(dbm, true, NULL, NULL, \"\"); // after each write".into());
+        }
+        Facts { product: "Tkrzw".into(), version: self.database.version().into(), config, set_up }
     }
 
     fn sync(&self) -> Result<(), Fault> {

@@ -17,6 +17,9 @@ const LIMIT_1: &str = "memory.limit_in_bytes";
 const SWAP_1: &str = "memory.memsw.limit_in_bytes";
 const LIMIT_2: &str = "memory.max";
 const SWAP_2: &str = "memory.swap.max";
+/// The files that count what the kernel has killed, of either version, and the word before that number.
+const COUNTS: [&str; 2] = ["memory.oom_control", "memory.events"];
+const KILLED: &str = "oom_kill ";
 /// Tries to remove a group whose processes are ending, and the time between two.
 const TRIES: u32 = 200;
 const BETWEEN: Duration = Duration::from_millis(5);
@@ -25,6 +28,7 @@ const BETWEEN: Duration = Duration::from_millis(5);
 #[derive(Debug)]
 pub struct MemoryGroup {
     directory: PathBuf,
+    limit_bytes: u64,
 }
 
 impl MemoryGroup {
@@ -49,7 +53,7 @@ impl MemoryGroup {
             )
         };
         fs::create_dir(&directory).map_err(|error| refused(&directory, &error))?;
-        let group = MemoryGroup { directory };
+        let group = MemoryGroup { directory, limit_bytes };
         let file = group.directory.join(limit);
         fs::write(&file, limit_bytes.to_string()).map_err(|error| refused(&file, &error))?;
         // Where swap is not counted, nothing is to be bounded.
@@ -69,6 +73,14 @@ impl MemoryGroup {
             Err(error) if error.raw_os_error() != Some(libc::ESRCH) => Err(format!("{}: {error}", file.display())),
             _ => Ok(()),
         }
+    }
+
+    /// Returns the bound for which the kernel has killed a process of the group, in bytes; `None`: it has killed none.
+    pub fn killed_for(&self) -> Option<u64> {
+        let counts = COUNTS.iter().filter_map(|name| fs::read_to_string(self.directory.join(name)).ok());
+        let killed =
+            |counts: String| counts.lines().any(|line| line.strip_prefix(KILLED).is_some_and(|n| n.trim() != "0"));
+        counts.into_iter().any(killed).then_some(self.limit_bytes)
     }
 }
 
@@ -130,6 +142,12 @@ mod tests {
             assert_eq!(std::fs::read_to_string(group.directory.join(limit)).unwrap(), "1048576");
             group.admit(77).unwrap();
             assert_eq!(std::fs::read_to_string(group.directory.join(PROCESSES)).unwrap(), "77");
+            let counts =
+                group.directory.join(if limit == "memory.max" { "memory.events" } else { "memory.oom_control" });
+            std::fs::write(&counts, "under_oom 0\noom_kill 0\n").unwrap();
+            assert_eq!(group.killed_for(), None);
+            std::fs::write(&counts, "under_oom 0\noom_kill 1\n").unwrap();
+            assert_eq!(group.killed_for(), Some(1 << 20));
         }
         let none = tempfile::tempdir().unwrap();
         assert!(MemoryGroup::below(none.path(), 1).unwrap_err().contains("leave the limit out"));

@@ -72,7 +72,7 @@ impl Running {
     /// Returns how the node ended, when nobody has ended it.
     pub fn fallen(&self) -> Option<Fallen> {
         let exit = exit_of(self.life.pid()?)?;
-        Some(Fallen { node: self.node.name.clone(), exit, log_end: self.logs.quote() })
+        Some(Fallen { node: self.node.name.clone(), exit, log_end: self.logs.quote(), memory_limit_bytes: None })
     }
 }
 
@@ -85,13 +85,19 @@ pub struct Fallen {
     pub exit: Exit,
     /// The end of the node's log, ready to follow a message (`; its log ends: …`); empty when there is none.
     pub log_end: String,
+    /// The bound of the node's memory for which the kernel killed it, in bytes; `None`: it ended in another way.
+    pub memory_limit_bytes: Option<u64>,
 }
 
 impl fmt::Display for Fallen {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.node.as_str() {
-            "" => write!(f, "{}", self.exit),
-            node => write!(f, "{node} {}", self.exit),
+            "" => write!(f, "{}", self.exit)?,
+            node => write!(f, "{node} {}", self.exit)?,
+        }
+        match self.memory_limit_bytes {
+            Some(bytes) => write!(f, ", because it needed more memory than the {} MiB it may take", bytes >> 20),
+            None => Ok(()),
         }
     }
 }

@@ -89,7 +89,9 @@ impl Nodes {
 
     /// Returns the first node that ended though nobody has ended it. Takes a microsecond per node.
     pub fn fallen(&self) -> Option<Fallen> {
-        self.running().iter().find_map(Running::fallen)
+        let fallen = self.running().iter().find_map(Running::fallen)?;
+        let memory_limit_bytes = self.builder.memory.as_ref().and_then(|group| group.killed_for());
+        Some(Fallen { memory_limit_bytes, ..fallen })
     }
 
     /// Asks a node to end, waits up to 10 s, and kills the processes that are left.

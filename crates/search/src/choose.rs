@@ -7,6 +7,7 @@
 mod contest;
 mod decision;
 mod field;
+mod set_up;
 
 use crate::budget::SearchTime;
 use crate::lab::Lab;

@@ -23,8 +23,6 @@ pub struct Tested {
     pub cell: Cell,
     /// The trials of the cell.
     pub trials: Vec<TrialRecord>,
-    /// How its store was set up, as lines of its own configuration.
-    pub set_up: Vec<String>,
     /// Trials of an earlier part of the search, which are not run again.
     earlier: Vec<TrialRecord>,
 }
@@ -44,7 +42,7 @@ impl Tested {
     }
 
     fn new(cell: Cell) -> Tested {
-        Tested { cell, trials: Vec::new(), set_up: Vec::new(), earlier: Vec::new() }
+        Tested { cell, trials: Vec::new(), earlier: Vec::new() }
     }
 }
 
@@ -115,12 +113,12 @@ impl<'a> Lab<'a> {
         self.cells[at].trials.push(finished.record.clone());
         let about = finished.about.as_ref();
         if let Some(about) = about {
-            self.cells[at].set_up.clone_from(&about.facts.set_up);
             let cell = &mut self.cells[at].cell;
             cell.logical_bytes = about.logical_bytes;
             cell.product.clone_from(&about.facts.product);
             cell.store_version.clone_from(&about.facts.version);
             cell.store_config.clone_from(&about.facts.config);
+            cell.set_up.clone_from(&about.facts.set_up);
             (cell.durability, cell.durability_source) = (Some(about.durability), Some(about.source));
         }
         self.observer.trial_finished(at, finished.record.clone(), about).map_err(RunError::Record)?;

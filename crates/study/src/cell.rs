@@ -67,6 +67,9 @@ pub struct Cell {
     pub store_version: String,
     /// Effective configuration read back from the store.
     pub store_config: BTreeMap<String, String>,
+    /// The same as lines of the store's own configuration, or of the code that opens it, ready to copy; empty where it has no such form.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub set_up: Vec<String>,
     /// The answer all counted trials agree on.
     pub answer: Answer,
     /// Time from the first to the last operation of the timed phases.

@@ -6,7 +6,7 @@ use super::ending::{NOTHING_KEPT, write_cells};
 use super::needs::{Needed, can_show};
 use super::notebook::{Closed, Notebook, interrupted, stopped};
 use super::run::{default_directory, redacted_command};
-use super::{leftovers, report_files, selftest, set_up, tables, target};
+use super::{leftovers, report_files, selftest, tables, target};
 use crate::args::ChooseArguments;
 use crate::failure::{self, CommandFailure};
 use crate::output::{note, print_painted};
@@ -20,7 +20,7 @@ use search::{ChooseError, ChooseOptions, Kills, Lab, MoreWork, SearchTime};
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use store::StoreInfo;
-use study::{BudgetLayer, Class, Decision, Spec, StoreChoice, Study};
+use study::{BudgetLayer, Class, Spec, Study};
 
 /// How long a trial at a rate lasts, unless the command says otherwise: so that each store can have this many of them in this share of the
 /// budget.
@@ -81,7 +81,7 @@ pub fn choose(arguments: &ChooseArguments) -> Result<u8, CommandFailure> {
                 cell.durability_shown = killer.known(cell);
             }
             study.crash = Some(killer.made).filter(|made| !made.cases.is_empty());
-            study.choice = Some(with_set_up(choice.clone(), study, before.as_ref()));
+            study.choice = Some(choice.clone());
         })?;
     }
     let is_interrupted = host::interrupt::requested();
@@ -269,17 +269,4 @@ fn found() -> Vec<Spec> {
             && host::present(info, &Spec::private(info.name)).is_ok()
     };
     catalog::all().filter(is_candidate).map(|info| Spec::private(info.name)).collect()
-}
-
-/// The same choice, with how each first one was set up: where its adapter did not say it in this part of the choice, as an earlier one has it.
-fn with_set_up(mut choice: StoreChoice, study: &Study, before: Option<&Study>) -> StoreChoice {
-    let earlier: Vec<&Decision> =
-        before.and_then(|study| study.choice.as_ref()).iter().flat_map(|choice| &choice.decisions).collect();
-    for decision in choice.decisions.iter_mut().filter(|decision| decision.set_up.is_empty()) {
-        let Some(first) = decision.take.first() else { continue };
-        let known = earlier.iter().find(|known| known.take.first() == Some(first)).map(|known| known.set_up.clone());
-        let cell = study.cells.iter().find(|cell| cell.store == *first);
-        decision.set_up = known.or_else(|| cell.map(set_up::lines)).unwrap_or_default();
-    }
-    choice
 }

@@ -193,6 +193,7 @@ impl Observer for Notebook {
                 cell.product = about.facts.product.clone();
                 cell.store_version = about.facts.version.clone();
                 cell.store_config = about.facts.config.clone();
+                cell.set_up.clone_from(&about.facts.set_up);
                 cell.emulated.clone_from(&about.emulated);
                 cell.logical_bytes = about.logical_bytes;
             };

@@ -40,22 +40,6 @@ fn the_fast_store_is_taken_the_slow_one_is_good_enough_and_the_one_that_misses_t
 }
 
 #[test]
-fn a_store_whose_settings_are_given_has_them_when_it_is_started_with_these_lines() {
-    let desk = Desk::new();
-    let ran = choose(&desk, "-s redis-unix --need durability=second --cuts 0 --budget 30s");
-    assert_eq!(ran.status, 0, "{}", ran.said());
-    let set_up = decision(&ran)["set_up"].as_array().unwrap().iter().map(|line| line.as_str().unwrap());
-    // As a user would copy them.
-    let server = crate::common::redis::Redis::start(&desk, &set_up.collect::<Vec<_>>().join("\n"));
-    let asked = std::process::Command::new("redis-cli")
-        .args(["-p", &server.port.to_string(), "config", "get", "append*"])
-        .output()
-        .unwrap();
-    let said = String::from_utf8_lossy(&asked.stdout).split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(said.contains("appendonly yes") && said.contains("appendfsync everysec"), "{said}");
-}
-
-#[test]
 fn a_store_that_lies_is_never_taken_however_fast_it_is() {
     let rules = vec![testkit::lying::Rule::new(
         testkit::lying::Lie::WrongBytes,
@@ -169,22 +153,6 @@ fn the_first_to_take_does_the_job_with_ten_times_the_data_and_other_settings_are
     // A store whose input says how much there is has the reason instead.
     let ran = desk.kvtrial("choose fans --data gen:40:7 -s lmdb --budget 30s --out other");
     assert!(ran.said().contains("More data was not tried: its input says"), "{}", ran.said());
-}
-
-#[test]
-fn the_settings_of_sqlite_are_statements_that_give_a_new_file_the_same_ones() {
-    let desk = Desk::new();
-    let ran = choose(&desk, "-s sqlite,page_size=8192,cache_size=16MiB --need p99<1s --budget 30s");
-    let lines: Vec<&str> =
-        decision(&ran)["set_up"].as_array().unwrap().iter().map(|line| line.as_str().unwrap()).collect();
-    let asked = "import sqlite3, sys\n\
-                 db = sqlite3.connect('fresh.db', isolation_level=None)\n\
-                 for line in sys.argv[1:]: db.execute(line)\n\
-                 print([db.execute('PRAGMA ' + name).fetchone()[0] for name in ('page_size', 'cache_size', 'journal_mode')])\n";
-    let python =
-        std::process::Command::new("python3").current_dir(desk.path()).args(["-c", asked]).args(&lines).output();
-    let said = String::from_utf8_lossy(&python.unwrap().stdout).into_owned();
-    assert_eq!(said.trim(), "[8192, -16384, 'wal']", "{lines:?}");
 }
 
 #[test]

@@ -56,6 +56,7 @@ mod room;
 mod scripts;
 mod selftest;
 mod servers;
+mod set_up;
 mod sets;
 mod split;
 mod sql;

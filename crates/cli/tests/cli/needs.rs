@@ -82,6 +82,8 @@ fn a_server_that_needs_more_memory_than_it_may_take_is_killed_and_one_that_needs
     assert_eq!(small.status, 1, "{}", small.said());
     assert_eq!(small.cell("redis-unix")["verdict"]["status"], "void", "{}", small.said());
     assert!(small.stdout.contains("control group of 40 MiB"), "{}", small.said());
+    let reasons = small.cell("redis-unix")["verdict"]["reasons"].to_string();
+    assert!(reasons.contains("because it needed more memory than the 40 MiB it may take"), "{reasons}");
     let desk = Desk::new();
     let large = desk.kvtrial(&words("400MiB"));
     assert_eq!(large.cell("redis-unix")["verdict"]["reasons"].as_array().map(Vec::len), Some(0), "{}", large.said());

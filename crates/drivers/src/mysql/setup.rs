@@ -146,6 +146,8 @@ fn set_up(settings: &BTreeMap<String, String>) -> Vec<String> {
         // A value would be the name of the file.
         ("log_bin", "OFF") => "skip_log_bin".into(),
         ("log_bin", _) => "log_bin".into(),
+        // The variable's name is that of no option.
+        ("tx_isolation", level) => format!("transaction_isolation = {level}"),
         _ => format!("{name} = {value}"),
     };
     std::iter::once("[mysqld]".to_owned()).chain(settings.iter().map(line)).collect()

@@ -263,7 +263,16 @@ impl Engine for Environment {
             None => config.push(("method", "btree".into())),
         }
         let config = config.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
-        Ok(Facts { product: "Berkeley DB".into(), version: self.library.version.clone(), config, ..Facts::default() })
+        // Of the file DB_CONFIG, which lies in the environment's directory; the size of a page is of the code.
+        let mut set_up = vec![format!("set_cachesize {gib} {bytes} 1")];
+        let sync = [(TXN_NOSYNC, "DB_TXN_NOSYNC"), (TXN_WRITE_NOSYNC, "DB_TXN_WRITE_NOSYNC")];
+        let sync = sync.iter().filter(|(flag, _)| flags & flag != 0);
+        set_up.extend(sync.map(|(_, name)| format!("set_flags {name} on")));
+        set_up.push(format!("db->set_pagesize(db, {});", self.ask(db::get_pagesize, values)));
+        if self.settings.hash_fill_factor.is_some() {
+            set_up.push(format!("db->set_h_ffactor(db, {});", self.ask(db::get_h_ffactor, values)));
+        }
+        Ok(Facts { product: "Berkeley DB".into(), version: self.library.version.clone(), config, set_up })
     }
 
     fn again(&self, Fault(words): &Fault) -> bool {

@@ -299,6 +299,11 @@ impl Engine for Tree {
             Durability::Os | Durability::Second => "written at every write",
         };
         facts.config.insert("write_ahead_log".into(), log.into());
+        facts.set_up.extend(match durability {
+            Durability::Commit => Some("write_options.sync = true;".into()),
+            Durability::None => Some("write_options.disableWAL = true;".into()),
+            Durability::Os | Durability::Second => None,
+        });
         Ok(facts)
     }
 

@@ -2,6 +2,7 @@
 
 use super::Kills;
 use super::contest::{Contest, Entry};
+use super::set_up::set_up;
 use crate::lab::Lab;
 use crate::race::RaceStanding;
 use analysis::{Better, Metric, meets_all};
@@ -65,7 +66,7 @@ impl Contest<'_> {
             times: first.and_then(|first| times(&entry.figures, &first.figures)),
         }));
         let tested = first.and_then(|first| lab.tested(first.planned));
-        decision.set_up = tested.map(|tested| tested.set_up.clone()).unwrap_or_default();
+        decision.set_up = tested.map(|tested| set_up(&tested.cell)).unwrap_or_default();
         decision.setting = first.and_then(|first| self.setting(first.planned));
         decision
     }
