@@ -139,6 +139,24 @@ fn equal_stores_stay_in_together_in_95_of_100_studies() {
     assert!(apart <= 50, "{apart} of {STUDIES}");
 }
 
+#[test]
+fn no_setting_is_taken_over_the_store_as_it_comes_where_none_is_better_and_the_best_one_is_where_it_is() {
+    let (mut wrong, mut missed) = (0, 0);
+    for seed in 0..STUDIES {
+        // The store as it comes is the first; a setting is taken only where that one is out.
+        let mut random = Rng::new(seed ^ 0x5E7);
+        let others = (0..9).map(|_| 1.0 + 0.3 * random.below(1_000) as f64 / 1_000.0);
+        let mut none_better = Simulated::new(std::iter::once(1.0).chain(others).collect(), None, seed);
+        wrong += u32::from(run(&mut none_better, seed).standings[0] == RaceStanding::Worse);
+        let mut one_better =
+            Simulated { typical: none_better.typical.clone(), ..Simulated::new(vec![0.0; 10], None, seed) };
+        one_better.typical[4] = 0.8;
+        let raced = run(&mut one_better, seed);
+        missed += u32::from(raced.standings[0] != RaceStanding::Worse || raced.left()[0] != 4);
+    }
+    assert!(wrong <= 50 && missed <= 50, "{wrong} took one that is no better, {missed} did not take the better one");
+}
+
 /// Trials of all twelve stores until the best is shown to be ahead of each, when all are repeated equally and one looks once at the end with
 /// the correction for all looks: the least of such numbers of rounds, which nobody knows beforehand.
 fn equal_repeats(typical: &[f64], seed: u64) -> u32 {
