@@ -12,12 +12,12 @@ use std::collections::BTreeSet;
 /// The subjects, in the order readers meet them. A new one is its folder and a line here.
 const SUBJECTS: &[fn(&View<'_>) -> Option<Finding>] = &[
     choice::find,
-    crash::find,
     faults::find,
     tune::find,
     rate::find,
     sweep::find,
     needs::find,
+    crash::find,
     ranking::find,
     budget::find,
     sets::find,
