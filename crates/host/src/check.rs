@@ -1,7 +1,7 @@
 //! Checks whether a spec can be carried out, before anything is started or made.
 
 use crate::user::is_root;
-use store::{Availability, StoreError, StoreInfo, VERSION};
+use store::{Availability, StoreError, StoreInfo};
 use study::{Spec, Target};
 
 /// Looks for the program or library of a spec.
@@ -10,8 +10,8 @@ use study::{Spec, Target};
 /// The program is not here, or not in this build; with what to install.
 pub fn present(info: &'static StoreInfo, spec: &Spec) -> Result<(), StoreError> {
     // A version that was fetched is another program than the system's.
-    if VERSION.asked(spec).is_some() && !matches!(spec.target, Target::Server(_)) {
-        let (versions, store) = (info.versions(), info.name.to_owned());
+    let (versions, store) = (info.versions(), info.name.to_owned());
+    if versions.asked(spec).is_some() && !matches!(spec.target, Target::Server(_)) {
         return versions.chosen(spec, || None).map(drop).ok_or_else(|| StoreError::NotFound {
             store,
             what: versions.sought(spec, info.name),

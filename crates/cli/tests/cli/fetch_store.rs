@@ -256,7 +256,7 @@ fn a_version_that_cannot_be_had_is_refused_before_anything_starts() {
         ("rocksdb@10.9", "RocksDB 10.9 is none of the versions that 'kvtrial fetch-store' gets: 10.10.1, 11.1.2"),
         ("rocksdb@11.1.2", "kvtrial fetch-store rocksdb@11.1.2"),
         ("valkey-cluster@8", "Valkey 8 is none"),
-        ("redis-unix@7", "Redis 7 is none of the versions that 'kvtrial fetch-store' gets: 8.2.3, 6.2.5"),
+        ("redis-unix@5", "Redis 5 is none of the versions that 'kvtrial fetch-store' gets: 6.2.5, 8.2.3"),
         ("redis-cluster@6.2.5", "a cluster needs 7.0 or later"),
         ("postgres@17", "PostgreSQL 17 is none of the versions that 'kvtrial fetch-store' gets: 18.6, 16.15"),
         ("mysql-unix@11.8", "MariaDB 11.8 is none of the versions that 'kvtrial fetch-store' gets: 11.4.5, 10.11.5"),
@@ -271,6 +271,17 @@ fn a_version_that_cannot_be_had_is_refused_before_anything_starts() {
         assert!(ran.status == 2 && ran.stderr.contains(words), "{spec}: {}", ran.said());
         assert!(!desk.path().join("out").exists(), "{spec}");
     }
+}
+
+#[test]
+fn the_first_numbers_of_the_systems_version_name_the_systems_program() {
+    let store::Availability::Found(words) = catalog::find("redis").unwrap().probe() else { panic!("no redis-server") };
+    let version = words.split_whitespace().nth(1).unwrap();
+    let (major, _) = version.split_once('.').unwrap();
+    let desk = Desk::new();
+    let ran = with_empty_cache(&desk, &format!("run fans -s redis@{major} --data gen:20:7 --quick --out out"));
+    let cell = ran.cell(&format!("redis@{major}"));
+    assert!(ran.status == 0 && cell["store_version"] == version, "{}", ran.said());
 }
 
 #[test]

@@ -4,7 +4,7 @@
 use libloading::Library;
 use std::ffi::OsString;
 use std::sync::{Mutex, PoisonError};
-use store::{Availability, OptionInfo, StoreError, StoreInfo, VERSION, Versions};
+use store::{Availability, OptionInfo, StoreError, StoreInfo, Versions};
 use study::Spec;
 
 /// The option that names another library.
@@ -82,7 +82,7 @@ impl<F: Sync> Dylib<F> {
             what,
             install: self.fetched.install(spec, info.install),
         };
-        if VERSION.asked(spec).is_some() {
+        if self.fetched.asked(spec).is_some() {
             let library = self.fetched.chosen(spec, || None);
             let library = library.ok_or_else(|| not_found(self.fetched.sought(spec, self.names[0])))?;
             let opened = self.get(library.to_str(), Beside::Nothing);

@@ -253,7 +253,10 @@ impl StoreInfo {
             Some(option) => {
                 Err(self.unsupported(format!("a version and {option}= both name a program; leave one of the two out")))
             }
-            None => self.versions().refusal(version).map_or(Ok(()), |problem| Err(self.unsupported(problem))),
+            None => {
+                let systems = || if let Availability::Found(words) = self.probe() { Some(words) } else { None };
+                self.versions().refusal(version, systems).map_or(Ok(()), |problem| Err(self.unsupported(problem)))
+            }
         }
     }
 

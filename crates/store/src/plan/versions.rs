@@ -5,8 +5,8 @@ use std::cmp::Reverse;
 use std::path::PathBuf;
 use study::Spec;
 
-/// The option that names the version that `kvtrial fetch-store` got; `NAME@VERSION` is the same.
-pub const VERSION: OptionInfo = OptionInfo::text(study::VERSION, "the fetched version, also NAME@VERSION")
+/// The option that names a version: one that `kvtrial fetch-store` got, or the system's; `NAME@VERSION` is the same.
+pub const VERSION: OptionInfo = OptionInfo::text(study::VERSION, "the version, fetched or the system's, also NAME@VERSION")
     .otherwise("the system's, else the newest that was fetched");
 
 /// The versions of one product that can be fetched, the newest first.
@@ -41,12 +41,13 @@ impl Versions {
         self.0.iter().find_map(Bundle::program)
     }
 
-    /// Returns the program for a spec: the fetched one if the spec names its version, else the one found elsewhere on this machine, else the newest that
-    /// was fetched.
+    /// Returns the program for a spec: the fetched one if the spec names its version, else the one found elsewhere on this machine, else, where the
+    /// spec names no version, the newest that was fetched. That a version which is not fetched is the one elsewhere was checked with the spec.
     pub fn chosen(self, spec: &Spec, elsewhere: impl FnOnce() -> Option<PathBuf>) -> Option<PathBuf> {
-        match VERSION.asked(spec) {
-            Some(version) => self.find(version)?.program(),
-            None => elsewhere().or_else(|| self.program()),
+        match (self.asked(spec), VERSION.asked(spec)) {
+            (Some(bundle), _) => bundle.program(),
+            (None, Some(_)) => elsewhere(),
+            (None, None) => elsewhere().or_else(|| self.program()),
         }
     }
 
@@ -63,14 +64,22 @@ impl Versions {
         self.asked(spec).map_or_else(|| usual.to_owned(), Bundle::command)
     }
 
-    /// Returns why a version cannot be had, with those that can, the nearest first; `None` if it can.
-    pub fn refusal(self, version: &str) -> Option<String> {
+    /// Returns why a version cannot be had, with those that can, the nearest first; `None` if it can. `systems` says what the system has, as
+    /// `Redis 7.0.15`.
+    pub fn refusal(self, version: &str, systems: impl FnOnce() -> Option<String>) -> Option<String> {
         let [bundle, ..] = self.0 else { return None };
+        if self.find(version).is_some() {
+            return None;
+        }
+        let systems = systems().unwrap_or_default();
+        let systems = systems.split_whitespace().find(|word| word.starts_with(|first: char| first.is_ascii_digit()));
+        if systems.is_some_and(|known| known == version || begins_with(known, version)) {
+            return None;
+        }
         let product = bundle.product;
-        self.find(version).is_none().then(|| {
-            let gets = nearest_versions(version, self.0.iter().map(|bundle| bundle.version)).join(", ");
-            format!("{product} {version} is none of the versions that 'kvtrial fetch-store' gets: {gets}")
-        })
+        let gets = nearest_versions(version, self.0.iter().map(|bundle| bundle.version)).join(", ");
+        let systems = systems.map_or(String::new(), |known| format!(", nor the system's, {known}"));
+        Some(format!("{product} {version} is none of the versions that 'kvtrial fetch-store' gets: {gets}{systems}"))
     }
 }
 
@@ -79,8 +88,13 @@ pub fn version_among(
     mut bundles: impl Iterator<Item = &'static Bundle> + Clone,
     version: &str,
 ) -> Option<&'static Bundle> {
-    let begins = |bundle: &&Bundle| bundle.version.strip_prefix(version).is_some_and(|more| more.starts_with('.'));
-    bundles.clone().find(|bundle| bundle.version == version).or_else(|| bundles.find(begins))
+    let exact = bundles.clone().find(|bundle| bundle.version == version);
+    exact.or_else(|| bundles.find(|bundle| begins_with(bundle.version, version)))
+}
+
+/// Returns whether these are the first numbers of a version.
+fn begins_with(version: &str, numbers: &str) -> bool {
+    version.strip_prefix(numbers).is_some_and(|more| more.starts_with('.'))
 }
 
 /// Sorts versions so that those nearest to another come first.
@@ -117,9 +131,21 @@ mod tests {
         assert_eq!(nearest("10.9"), ["10.10.1", "10.2.0", "9.1.0", "11.1.2"]);
         assert_eq!(nearest("8"), ["9.1.0", "10.2.0", "10.10.1", "11.1.2"]);
         assert_eq!(nearest("any")[0], "9.1.0");
-        let refusal = MANY.refusal("10.9").unwrap_or_default();
+        let refusal = MANY.refusal("10.9", || None).unwrap_or_default();
         assert!(refusal.starts_with("Many 10.9 is none") && refusal.ends_with("10.10.1, 10.2.0, 9.1.0, 11.1.2"));
-        assert_eq!((MANY.refusal("10.2.0"), Versions(&[]).refusal("1")), (None, None));
+        assert_eq!((MANY.refusal("10.2.0", || None), Versions(&[]).refusal("1", || None)), (None, None));
+    }
+
+    #[test]
+    fn the_systems_version_can_be_had_too_and_is_named_where_it_is_another() {
+        let systems = || Some("Many 7.0.15 (a system)".to_owned());
+        assert_eq!([MANY.refusal("7", systems), MANY.refusal("7.0.15", systems)], [None, None]);
+        for other in ["7.1", "7.0.1", "70"] {
+            let refusal = MANY.refusal(other, systems).unwrap_or_default();
+            assert!(refusal.contains(", nor the system's, 7.0.15"));
+        }
+        let spec: study::Spec = "many@7".parse().unwrap_or_else(|_| study::Spec::private("many"));
+        assert_eq!(MANY.chosen(&spec, || Some("/usr/bin/manyd".into())), Some("/usr/bin/manyd".into()));
     }
 
     #[test]
