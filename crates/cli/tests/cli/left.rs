@@ -221,11 +221,11 @@ fn a_run_that_was_cut_short_in_its_first_trial_says_what_it_may_have_left_and_is
         let (users, url) = Users::redis();
         let desk = Desk::new();
         let words =
-            format!("ycsb -s {url} --set records=300000 --set operations=100 --no-baselines --repeats 1 --warmups 0");
+            format!("ycsb -s {url} --set records=100000 --set operations=100 --no-baselines --repeats 1 --warmups 0");
         let ran = cut_short(&desk, &users, &words, signal);
         if signal == libc::SIGINT {
             assert_eq!(ran.status, 130, "{}", ran.said());
-            assert!(ran.stderr.contains("keeps up to 300,000 keys of this run"), "{}", ran.said());
+            assert!(ran.stderr.contains("keeps up to 100,000 keys of this run"), "{}", ran.said());
             assert_eq!(ran.only()["verdict"]["status"], "not_run");
             assert_eq!(left(&ran)[0]["count"], "at_most");
         }
@@ -240,7 +240,7 @@ fn a_run_that_was_cut_short_in_its_first_trial_says_what_it_may_have_left_and_is
         cut_short(&desk, &users, &words, signal);
         let resumed = desk.run(&format!("{words} --resume"));
         assert_eq!(resumed.status, 0, "{}", resumed.said());
-        assert_eq!(users.keys(), 300_000);
+        assert_eq!(users.keys(), 100_000);
     }
 }
 

@@ -16,7 +16,7 @@ fn ruling<'r>(ran: &'r Ran, store: &str, need: &str) -> &'r str {
 fn a_slow_store_misses_the_need_that_a_fast_one_meets_and_the_exit_status_says_so() {
     let desk = Desk::new();
     let ran = desk.run(&format!(
-        "ycsb -s lmdb -s lmdb,burn=80ms {WORK} --set operations=25 --need p99<15ms --need durability=os"
+        "ycsb -s lmdb -s lmdb,burn=80ms {WORK} --set records=5 --set operations=12 --need p99<15ms --need durability=os"
     ));
     assert_eq!(ran.status, 1, "{}", ran.said());
     assert_eq!((ruling(&ran, "lmdb", "p99<15ms"), ruling(&ran, "lmdb,burn=80ms", "p99<15ms")), ("met", "missed"));

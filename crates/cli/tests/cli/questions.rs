@@ -45,7 +45,7 @@ fn quick(desk: &Desk, command: &str) -> String {
         let word = word.trim_matches('\'');
         match word {
             "-s" => words.extend(rest.next().filter(|store| is_here(store)).map(|store| format!("-s {store}"))),
-            "--budget" => words.extend(rest.next().map(|_| "--budget 20s".to_owned())),
+            "--budget" => words.extend(rest.next().map(|_| "--budget 15s".to_owned())),
             "gen:2000:7" => words.push("gen:50:7".into()),
             "orders.jsonl" => {
                 let made = Command::new("python3").arg(root().join("examples/orders.py")).arg("200").output().unwrap();

@@ -1,4 +1,4 @@
-//! The lines that set up the store to take: read back from a store that has nothing else.
+//! The lines that set up a store, as a choice prints them: read back from a store that has nothing else.
 #![allow(clippy::unwrap_used)]
 
 use crate::common::Desk;
@@ -8,14 +8,13 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use testkit::waiting::until;
 
-/// Chooses among one store, and returns the lines.
-fn lines(desk: &Desk, store: &str, needs: &str) -> Vec<String> {
+/// Measures a store, and returns the lines.
+fn lines(desk: &Desk, store: &str) -> Vec<String> {
     let ran = desk.kvtrial(&format!(
-        "choose ycsb --set records=50 --set operations=200 -s {store} --need p99<1s {needs} --cuts 0 --budget 6s --out out"
+        "run ycsb --set records=50 --set operations=50 -s {store} --no-baselines --repeats 1 --out out"
     ));
     assert_eq!(ran.status, 0, "{}", ran.said());
-    let decision = &ran.study.as_ref().unwrap()["choice"]["decisions"][0];
-    decision["set_up"].as_array().unwrap().iter().map(|line| line.as_str().unwrap().to_owned()).collect()
+    ran.only()["set_up"].as_array().unwrap().iter().map(|line| line.as_str().unwrap().to_owned()).collect()
 }
 
 /// What a command prints, errors among it.
@@ -27,7 +26,7 @@ fn said(command: &mut Command) -> String {
 #[test]
 fn a_redis_that_is_started_with_its_lines_has_the_settings_that_were_measured() {
     let desk = Desk::new();
-    let lines = lines(&desk, "redis-unix", "--need durability=second");
+    let lines = lines(&desk, "redis-unix,durability=second");
     let server = Redis::start(&desk, &lines.join("\n"));
     let asked = said(Command::new("redis-cli").args(["-p", &server.port.to_string(), "config", "get", "append*"]));
     let asked = asked.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -37,7 +36,7 @@ fn a_redis_that_is_started_with_its_lines_has_the_settings_that_were_measured() 
 #[test]
 fn a_new_file_of_sqlite_has_the_settings_that_were_measured_after_its_lines() {
     let desk = Desk::new();
-    let lines = lines(&desk, "sqlite,page_size=8192,cache_size=16MiB", "");
+    let lines = lines(&desk, "sqlite,page_size=8192,cache_size=16MiB");
     let asked = "import sqlite3, sys\n\
                  db = sqlite3.connect('fresh.db', isolation_level=None)\n\
                  for line in sys.argv[1:]: db.execute(line)\n\
@@ -49,7 +48,7 @@ fn a_new_file_of_sqlite_has_the_settings_that_were_measured_after_its_lines() {
 #[test]
 fn a_memcached_that_is_started_by_its_line_has_the_settings_that_were_measured() {
     let desk = Desk::new();
-    let lines = lines(&desk, "memcached,memory=96,threads=2", "");
+    let lines = lines(&desk, "memcached,memory=96,threads=2");
     let [line] = &lines[..] else { panic!("{lines:?}") };
     let port = testkit::free_port();
     let mut words = line.split(' ');
@@ -68,7 +67,7 @@ fn a_memcached_that_is_started_by_its_line_has_the_settings_that_were_measured()
 #[test]
 fn a_postgresql_takes_its_lines_as_they_are() {
     let desk = Desk::new();
-    let lines = lines(&desk, "postgres,shared_buffers=48MB", "--need durability=second");
+    let lines = lines(&desk, "postgres,durability=second,shared_buffers=48MB");
     desk.file("postgresql.conf", lines.join("\n"));
     let versions = std::fs::read_dir("/usr/lib/postgresql").unwrap().flatten();
     let program = versions.map(|version| version.path().join("bin/postgres")).find(|it| it.exists()).unwrap();
@@ -80,7 +79,7 @@ fn a_postgresql_takes_its_lines_as_they_are() {
 #[test]
 fn a_mariadb_takes_its_lines_as_they_are() {
     let desk = Desk::new();
-    let lines = lines(&desk, "mysql", "--need durability=second");
+    let lines = lines(&desk, "mysql,durability=second");
     let file = desk.file("my.cnf", lines.join("\n"));
     let program = ["/usr/sbin/mariadbd", "/usr/sbin/mysqld"].into_iter().find(|it| Path::new(it).exists()).unwrap();
     let mut ask = Command::new(program);
