@@ -78,7 +78,7 @@ fn table(found: &[HitFigures<'_>]) -> Option<FigureTable> {
     let columns = ["STORE", "HITS", "EXACT LRU", "EXACT FIFO", "ALL KEPT", "KEYS", "BYTES"];
     let mut table =
         FigureTable::of_figures("Hits: share of the gets, beside exact caches of the size found at the end", columns);
-    table.spare = vec![6];
+    table.columns[6].spare = 1;
     table.rows = found.iter().map(row).collect();
     (!table.rows.is_empty()).then_some(table)
 }

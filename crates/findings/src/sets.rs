@@ -32,7 +32,7 @@ fn table(it: &Grouped<'_>) -> Option<FigureTable> {
         columns,
     );
     // The time of sizes, the error of the union.
-    table.spare = vec![2, 6];
+    (table.columns[2].spare, table.columns[6].spare) = (1, 2);
     table.rows = figures(it.cells()).iter().filter(|it| !it.cell.baseline).map(row).collect();
     (!table.rows.is_empty()).then_some(table)
 }

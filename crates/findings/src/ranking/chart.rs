@@ -60,8 +60,8 @@ fn option(cells: &[RankedCell<'_>], metric: Metric, identities: &Identities) -> 
     bars(&rows, &trials, figures::chart_unit(metric.unit()), identities)
 }
 
-/// Returns `2`, `2=` or `–`.
-pub fn place(rank: Rank) -> String {
+/// `2`, `2=` or `–`.
+fn place(rank: Rank) -> String {
     let place = rank.text();
     if place.is_empty() { "–".into() } else { place }
 }
@@ -90,7 +90,7 @@ fn table(group: &Group<'_>) -> DataTable {
         let figure = metric.of_cell(cell).filter(|_| cell.verdict.is_ranked());
         table.rows.push(vec![
             label(cell),
-            self::place(ranked.rank),
+            place(ranked.rank),
             figure.map_or("–".into(), |it| figures::value(it.value, metric.unit())),
             figure.map_or("–".into(), |it| figures::interval(&it, metric.unit())),
             match cell.verdict.reasons.first() {
