@@ -158,11 +158,16 @@ impl Sentence {
 }
 
 impl FigureTable {
-    /// Makes a table whose first column has names and whose others have figures.
-    pub fn of_figures<const N: usize>(title: impl Into<String>, columns: [&'static str; N]) -> FigureTable {
+    /// Makes a table whose first column has names and whose others have figures; nothing without rows.
+    pub fn of_figures<const N: usize>(
+        title: impl Into<String>,
+        columns: [&'static str; N],
+        rows: impl Iterator<Item = [String; N]>,
+    ) -> Option<FigureTable> {
         let column = |(at, title)| if at == 0 { FigureColumn::words(title) } else { FigureColumn::figures(title) };
-        let columns = columns.into_iter().enumerate().map(column);
-        FigureTable { title: title.into(), columns: columns.collect(), ..FigureTable::default() }
+        let columns = columns.into_iter().enumerate().map(column).collect();
+        let rows: Vec<_> = rows.map(|row| row.map(FigureText::from).into()).collect();
+        (!rows.is_empty()).then(|| FigureTable { title: title.into(), columns, rows, ..FigureTable::default() })
     }
 
     /// Returns the columns of a medium of this breadth, by their indices.
