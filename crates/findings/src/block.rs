@@ -1,7 +1,10 @@
 //! What findings are made of.
 
 use crate::chart::{Chart, Sketch};
+use crate::figures;
+use analysis::Unit;
 use std::borrow::Cow;
+use study::Quantity;
 
 /// A piece of a finding, which every medium can draw or has a reason to leave out.
 #[derive(Clone, Debug)]
@@ -51,12 +54,12 @@ pub enum Tone {
 pub struct FigureTable {
     /// What it shows.
     pub title: String,
-    /// The columns; the first of words has the names of the rows, and takes what the others leave.
+    /// The columns. The one of names takes what the others leave: the first of words where none is declared to be it.
     pub columns: Vec<FigureColumn>,
-    /// Indices of the columns a narrow medium leaves out first.
-    pub spare: Vec<usize>,
     /// Rows of as many texts as there are columns.
     pub rows: Vec<Vec<FigureText>>,
+    /// Words and signs in it, each with what it means.
+    pub signs: Vec<(&'static str, String)>,
 }
 
 /// A column of such a table.
@@ -66,12 +69,27 @@ pub struct FigureColumn {
     pub title: Cow<'static, str>,
     /// The heading where there is room; empty where the short one is used.
     pub heading: Cow<'static, str>,
-    /// What it means, where the heading does not say it.
-    pub meaning: &'static str,
-    /// The side its texts stand on.
-    pub side: Side,
+    /// What it means, where the heading does not say it. That of a column without a title ends that of the column before.
+    pub meaning: Cow<'static, str>,
+    /// What stands in it.
+    pub role: ColumnRole,
     /// The media that have it.
     pub breadth: Breadth,
+    /// When a medium without room for all leaves it out: 1 is the first to go, 0 stays.
+    pub spare: u8,
+}
+
+/// What stands in a column.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ColumnRole {
+    /// Words.
+    Words,
+    /// Names of the rows.
+    Names,
+    /// Names of the rows as they are typed: specs of stores.
+    Specs,
+    /// Figures.
+    Figures,
 }
 
 /// The breadth that media have for columns.
@@ -81,8 +99,10 @@ pub enum Breadth {
     Any,
     /// That of a terminal: figures in sum.
     Narrow,
-    /// That of a page: figures one by one.
+    /// That of a page or a document: figures one by one.
     Wide,
+    /// That of a page alone: figures that few readers look for.
+    Widest,
 }
 
 /// A text of such a table.
@@ -94,15 +114,8 @@ pub struct FigureText {
     pub tone: Tone,
     /// More of it, for media with room.
     pub note: String,
-}
-
-/// The side of its column a text stands on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Side {
-    /// As words do.
-    Left,
-    /// As figures do.
-    Right,
+    /// Still more, a line each, for a page.
+    pub details: Vec<String>,
 }
 
 impl Block {
@@ -145,36 +158,53 @@ impl Sentence {
 }
 
 impl FigureTable {
-    /// Makes a table whose first column has names and whose others have figures.
-    pub fn of_figures<const N: usize>(title: impl Into<String>, columns: [&'static str; N]) -> FigureTable {
+    /// Makes a table whose first column has names and whose others have figures; nothing without rows.
+    pub fn of_figures<const N: usize>(
+        title: impl Into<String>,
+        columns: [&'static str; N],
+        rows: impl Iterator<Item = [String; N]>,
+    ) -> Option<FigureTable> {
         let column = |(at, title)| if at == 0 { FigureColumn::words(title) } else { FigureColumn::figures(title) };
-        let columns = columns.into_iter().enumerate().map(column);
-        FigureTable { title: title.into(), columns: columns.collect(), ..FigureTable::default() }
+        let columns = columns.into_iter().enumerate().map(column).collect();
+        let rows: Vec<_> = rows.map(|row| row.map(FigureText::from).into()).collect();
+        (!rows.is_empty()).then(|| FigureTable { title: title.into(), columns, rows, ..FigureTable::default() })
     }
 
     /// Returns the columns of a medium of this breadth, by their indices.
     pub fn columns_in(&self, breadth: Breadth) -> Vec<usize> {
-        let has = |at: &usize| self.columns[*at].breadth == Breadth::Any || self.columns[*at].breadth == breadth;
+        let has = |at: &usize| match self.columns[*at].breadth {
+            Breadth::Any => true,
+            Breadth::Wide => breadth != Breadth::Narrow,
+            only => only == breadth,
+        };
         (0..self.columns.len()).filter(has).collect()
     }
 
-    /// Returns what the columns of a medium with room mean, as one text.
-    pub fn meanings(&self) -> String {
-        let columns = self.columns_in(Breadth::Wide).into_iter().map(|at| &self.columns[at]);
-        let said = columns.filter(|column| !column.meaning.is_empty());
-        said.map(|column| format!("{}: {}.", column.heading(), column.meaning)).collect::<Vec<_>>().join(" ")
+    /// Returns what the columns and signs of a medium with room mean, as one text.
+    pub fn meanings(&self, breadth: Breadth) -> String {
+        let columns = self.columns_in(breadth).into_iter().map(|at| &self.columns[at]);
+        let columns = columns.map(|column| (column.heading(), &*column.meaning));
+        let signs = self.signs.iter().map(|(sign, meaning)| (*sign, meaning.as_str()));
+        let said = columns.chain(signs).filter(|(_, meaning)| !meaning.is_empty());
+        said.map(|(word, meaning)| format!("{word}: {meaning}.")).collect::<Vec<_>>().join(" ")
     }
 }
 
 impl FigureColumn {
     /// Makes a column of words.
     pub fn words(title: impl Into<Cow<'static, str>>) -> FigureColumn {
-        FigureColumn { title: title.into(), heading: "".into(), meaning: "", side: Side::Left, breadth: Breadth::Any }
+        let (heading, meaning) = ("".into(), "".into());
+        FigureColumn { title: title.into(), heading, meaning, role: ColumnRole::Words, breadth: Breadth::Any, spare: 0 }
     }
 
     /// Makes a column of figures.
     pub fn figures(title: impl Into<Cow<'static, str>>) -> FigureColumn {
-        FigureColumn { side: Side::Right, ..FigureColumn::words(title) }
+        FigureColumn::words(title).role(ColumnRole::Figures)
+    }
+
+    /// Returns the same for what has this role.
+    pub fn role(self, role: ColumnRole) -> FigureColumn {
+        FigureColumn { role, ..self }
     }
 
     /// Returns the same with a longer heading.
@@ -183,13 +213,18 @@ impl FigureColumn {
     }
 
     /// Returns the same with what it means.
-    pub fn meaning(self, meaning: &'static str) -> FigureColumn {
-        FigureColumn { meaning, ..self }
+    pub fn meaning(self, meaning: impl Into<Cow<'static, str>>) -> FigureColumn {
+        FigureColumn { meaning: meaning.into(), ..self }
     }
 
     /// Returns the same for media of this breadth.
     pub fn only(self, breadth: Breadth) -> FigureColumn {
         FigureColumn { breadth, ..self }
+    }
+
+    /// Returns the same, to be left out as the first, second or third.
+    pub fn spare(self, spare: u8) -> FigureColumn {
+        FigureColumn { spare, ..self }
     }
 
     /// Returns the heading for media with room.
@@ -201,12 +236,30 @@ impl FigureColumn {
 impl FigureText {
     /// Makes a text of this weight.
     pub fn toned(text: impl Into<String>, tone: Tone) -> FigureText {
-        FigureText { text: text.into(), tone, note: String::new() }
+        FigureText { text: text.into(), tone, note: String::new(), details: Vec::new() }
+    }
+
+    /// Makes the text of a figure: beside it the ends of its interval, beneath how many trials are behind it. `-` where it is not known.
+    pub fn quantity(quantity: Option<Quantity>, unit: Unit) -> FigureText {
+        let Some(it) = quantity else { return "-".into() };
+        let text = |value| figures::plain(value, unit);
+        match it.level > 0.0 {
+            true => FigureText::from(text(it.value))
+                .noted(format!("{} to {}", text(it.low), text(it.high)))
+                .detailed(format!("n = {}, {:.0} %", it.n, it.level * 100.0)),
+            false => FigureText::from(text(it.value)).detailed(format!("n = {}", it.n)),
+        }
     }
 
     /// Returns the same with a note.
     pub fn noted(self, note: impl Into<String>) -> FigureText {
         FigureText { note: note.into(), ..self }
+    }
+
+    /// Returns the same with one more detail.
+    pub fn detailed(mut self, detail: impl Into<String>) -> FigureText {
+        self.details.push(detail.into());
+        self
     }
 }
 

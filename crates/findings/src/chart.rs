@@ -33,9 +33,15 @@ pub struct DataTable {
 }
 
 impl DataTable {
-    /// Makes an empty table with these columns.
-    pub fn new<const N: usize>(columns: [&str; N]) -> DataTable {
-        DataTable { columns: columns.map(str::to_owned).into(), rows: Vec::new() }
+    /// Makes a table with these columns and rows.
+    pub fn of<C: Into<String>, R: Into<Vec<String>>>(
+        columns: impl IntoIterator<Item = C>,
+        rows: impl IntoIterator<Item = R>,
+    ) -> DataTable {
+        DataTable {
+            columns: columns.into_iter().map(Into::into).collect(),
+            rows: rows.into_iter().map(Into::into).collect(),
+        }
     }
 }
 

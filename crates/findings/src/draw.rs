@@ -1,5 +1,6 @@
 //! What charts of several subjects share.
 
+pub(crate) mod axes;
 pub(crate) mod bars;
 pub(crate) mod facets;
 pub(crate) mod marked;

@@ -34,6 +34,17 @@ pub fn interval(quantity: &Quantity, unit: Unit) -> String {
     format!("{low} to {high}, {:.0} % interval, n = {}", quantity.level * 100.0, quantity.n)
 }
 
+/// Returns the value and what is beside it, for two columns; `–` where it is not known.
+pub(crate) fn pair(quantity: Option<Quantity>, unit: Unit) -> [String; 2] {
+    let dash = || "–".to_owned();
+    [quantity.map_or_else(dash, |it| value(it.value, unit)), quantity.map_or_else(dash, |it| interval(&it, unit))]
+}
+
+/// Returns a figure with its interval; `–` where it is not known.
+pub(crate) fn shown(quantity: Option<Quantity>, unit: Unit) -> String {
+    quantity.map_or("–".into(), |it| with_interval(&it, unit))
+}
+
 /// Returns the heading of the column of a metric on a terminal.
 pub fn column(metric: Metric) -> &'static str {
     match metric {

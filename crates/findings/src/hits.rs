@@ -2,7 +2,7 @@
 
 mod chart;
 
-use crate::block::{Block, FigureTable, FigureText};
+use crate::block::{Block, FigureTable};
 use crate::finding::{Arrangement, Finding};
 use crate::view::{Grouped, View};
 use serde_json::Value;
@@ -75,16 +75,15 @@ fn blocks(it: &Grouped<'_>, view: &View<'_>) -> Vec<Block> {
 }
 
 fn table(found: &[HitFigures<'_>]) -> Option<FigureTable> {
+    let title = "Hits: share of the gets, beside exact caches of the size found at the end";
     let columns = ["STORE", "HITS", "EXACT LRU", "EXACT FIFO", "ALL KEPT", "KEYS", "BYTES"];
-    let mut table =
-        FigureTable::of_figures("Hits: share of the gets, beside exact caches of the size found at the end", columns);
-    table.spare = vec![6];
-    table.rows = found.iter().map(row).collect();
-    (!table.rows.is_empty()).then_some(table)
-}
-
-fn row(figures: &HitFigures<'_>) -> Vec<FigureText> {
-    [figures.cell.store.clone()].into_iter().chain(figures.texts()).map(FigureText::from).collect()
+    let row = |it: &HitFigures<'_>| {
+        let [hits, lru, fifo, kept, keys, bytes] = it.texts();
+        [it.cell.store.clone(), hits, lru, fifo, kept, keys, bytes]
+    };
+    let mut table = FigureTable::of_figures(title, columns, found.iter().map(row))?;
+    table.columns[6].spare = 1;
+    Some(table)
 }
 
 /// A sentence per store whose replies were held against recorded ones, and the first that differ.

@@ -36,7 +36,7 @@ pub mod time;
 pub mod tune;
 mod view;
 
-pub use block::{Block, Breadth, FigureColumn, FigureTable, FigureText, Sentence, Side, Tone};
+pub use block::{Block, Breadth, ColumnRole, FigureColumn, FigureTable, FigureText, Sentence, Tone};
 pub use chart::{BarPart, Bars, Chart, Curve, DataTable, LinePlot, PlotLine, Sketch, slug};
 pub use finding::{Arrangement, Finding, FindingPart, all, take};
 pub use identity::{Identities, label, study_label};

@@ -3,7 +3,7 @@
 mod chart;
 mod sentences;
 
-use crate::block::{Block, FigureTable, FigureText};
+use crate::block::{Block, FigureTable};
 use crate::finding::{Arrangement, Finding, FindingPart};
 use crate::view::{Grouped, View};
 use sentences::{PipelineFigures, QueueFigures, figures, sentences, share};
@@ -36,15 +36,13 @@ fn table(view: &View<'_>) -> Option<FigureTable> {
     let found = view.parts.iter().filter_map(|it| Some((it.label(), figures(it.cells())?)));
     let mut found: Vec<(&str, PipelineFigures)> = found.collect();
     found.sort_by(|a, b| b.1.events_per_s.total_cmp(&a.1.events_per_s));
-    let mut table = FigureTable::of_figures(
-        "Pipelines: events summarized per second, share of their time both sides wait, queue on average",
-        ["SETTING", "EVENTS/S", "PARSERS WAIT", "SUMMARIZERS WAIT", "QUEUE FULL"],
-    );
-    table.rows = found.iter().map(|(label, pipeline)| row(label, pipeline)).collect();
-    (table.rows.len() > 1).then_some(table)
+    let title = "Pipelines: events summarized per second, share of their time both sides wait, queue on average";
+    let columns = ["SETTING", "EVENTS/S", "PARSERS WAIT", "SUMMARIZERS WAIT", "QUEUE FULL"];
+    let rows = found.iter().map(|(label, pipeline)| row(label, pipeline));
+    FigureTable::of_figures(title, columns, rows).filter(|table| table.rows.len() > 1)
 }
 
-fn row(label: &str, pipeline: &PipelineFigures) -> Vec<FigureText> {
+fn row(label: &str, pipeline: &PipelineFigures) -> [String; 5] {
     let of_queue = |text: fn(&QueueFigures) -> String| pipeline.queue.as_ref().map_or_else(|| "-".into(), text);
     [
         label.to_owned(),
@@ -53,6 +51,4 @@ fn row(label: &str, pipeline: &PipelineFigures) -> Vec<FigureText> {
         of_queue(|queue| share(queue.summarizers_waiting)),
         of_queue(|queue| share(queue.depth_mean / queue.size.max(1.0))),
     ]
-    .map(FigureText::from)
-    .into()
 }

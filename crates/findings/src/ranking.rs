@@ -1,8 +1,10 @@
 //! Which store is best, within a class and a level of durability.
 
 mod chart;
+mod footnotes;
 mod headline;
 pub mod order;
+mod table;
 pub mod verdict;
 
 use crate::block::{Block, Tone};
@@ -10,8 +12,9 @@ use crate::finding::{Arrangement, Finding};
 use crate::needs;
 use crate::view::{Grouped, View};
 use analysis::Group;
-pub use chart::place;
+pub use footnotes::{footnotes, read_back};
 use study::Class;
+pub use table::table;
 
 pub(crate) fn find(view: &View<'_>) -> Option<Finding> {
     Some(Finding {

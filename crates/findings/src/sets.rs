@@ -3,7 +3,7 @@
 mod chart;
 mod sentences;
 
-use crate::block::{Block, FigureTable, FigureText};
+use crate::block::{Block, FigureTable};
 use crate::finding::{Arrangement, Finding};
 use crate::view::{Grouped, View};
 use sentences::{CountError, SetFigures, figures, sentences, step_text};
@@ -26,18 +26,16 @@ fn blocks(it: &Grouped<'_>, view: &View<'_>) -> Vec<Block> {
 
 /// What each step took; nothing where no cell is of the job.
 fn table(it: &Grouped<'_>) -> Option<FigureTable> {
+    let title = "Sets: time of each step, bytes per different id, error of the union and of the intersection";
     let columns = ["STORE", "BUILD", "SIZE", "UNION", "COMMON", "B/ID", "ERR ∪", "ERR ∩"];
-    let mut table = FigureTable::of_figures(
-        "Sets: time of each step, bytes per different id, error of the union and of the intersection",
-        columns,
-    );
+    let found = figures(it.cells());
+    let mut table = FigureTable::of_figures(title, columns, found.iter().filter(|it| !it.cell.baseline).map(row))?;
     // The time of sizes, the error of the union.
-    table.spare = vec![2, 6];
-    table.rows = figures(it.cells()).iter().filter(|it| !it.cell.baseline).map(row).collect();
-    (!table.rows.is_empty()).then_some(table)
+    (table.columns[2].spare, table.columns[6].spare) = (1, 2);
+    Some(table)
 }
 
-fn row(figures: &SetFigures<'_>) -> Vec<FigureText> {
+fn row(figures: &SetFigures<'_>) -> [String; 8] {
     let error = |error: Option<CountError>| match error {
         None => "-".into(),
         Some(error) if error.standard == 0.0 && error.found == 0.0 => "0".into(),
@@ -54,6 +52,4 @@ fn row(figures: &SetFigures<'_>) -> Vec<FigureText> {
         error(figures.union),
         error(figures.intersection),
     ]
-    .map(FigureText::from)
-    .into()
 }

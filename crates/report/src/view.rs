@@ -1,11 +1,9 @@
 //! What a report is about: one study, or several overlaid.
 
 use crate::headline::headlines;
-use analysis::{Group, Rank};
-use findings::{Finding, Grouped, STUDY, View};
+use findings::{FigureTable, Finding, Grouped, STUDY, View, ranking};
 use std::borrow::Cow;
-use std::collections::HashMap;
-use study::{Cell, Class, Crash, CrashCase, Durability, RateSearch, Study};
+use study::{Crash, CrashCase, RateSearch, Study};
 
 /// A study and what it is called where there are several.
 #[derive(Clone, Debug)]
@@ -26,20 +24,10 @@ pub struct Report<'a> {
     pub(crate) findings: Vec<Finding>,
     /// What they say first.
     pub(crate) headlines: Vec<String>,
-    pub(crate) standings: Vec<Standing>,
+    /// The table of all cells.
+    pub(crate) standings: FigureTable,
     /// What a comparison of the studies found, a sentence each.
     pub(crate) compared: Vec<String>,
-}
-
-/// The standing of a cell: a row of the table of all cells.
-#[derive(Clone, Debug)]
-pub(crate) struct Standing {
-    /// Position of the cell in the study.
-    pub cell: usize,
-    pub part: String,
-    pub class: Option<Class>,
-    pub durability: Option<Durability>,
-    pub rank: Rank,
 }
 
 /// Cells from which a report is large: its page and its pictures are made with that in mind.
@@ -60,7 +48,7 @@ impl<'a> Report<'a> {
         let grouped = Grouped::all(&study);
         let mut findings = findings::all(&View::of(&study, &grouped));
         let headlines = headlines(&study, named.len(), &mut findings);
-        let standings = standings(&study, &grouped);
+        let standings = ranking::table(&study, &grouped);
         Report { named, findings, headlines, standings, study, compared: Vec::new() }
     }
 
@@ -68,24 +56,6 @@ impl<'a> Report<'a> {
     pub fn with_comparison(self, compared: Vec<String>) -> Report<'a> {
         Report { compared, ..self }
     }
-}
-
-fn standings(study: &Study, grouped: &[Grouped<'_>]) -> Vec<Standing> {
-    let position: HashMap<*const Cell, usize> =
-        study.cells.iter().enumerate().map(|(at, cell)| (std::ptr::from_ref(cell), at)).collect();
-    let of_group = |part: &str, group: &Group<'_>| -> Vec<Standing> {
-        let standing = |ranked: &analysis::RankedCell<'_>| {
-            Some(Standing {
-                cell: *position.get(&std::ptr::from_ref(ranked.cell))?,
-                part: part.to_owned(),
-                class: group.class,
-                durability: group.durability,
-                rank: ranked.rank,
-            })
-        };
-        group.cells.iter().filter_map(standing).collect()
-    };
-    grouped.iter().flat_map(|it| it.groups.iter().flat_map(|group| of_group(&it.part.label, group))).collect()
 }
 
 /// Returns one study with the cells of all, each named after its own study.

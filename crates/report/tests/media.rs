@@ -3,7 +3,7 @@
 
 mod sample;
 
-use findings::{Block, Breadth, FigureText, Finding, Grouped, Tone, View};
+use findings::{Block, Breadth, ColumnRole, FigureTable, FigureText, Finding, Grouped, Tone, View, ranking};
 use report::{Named, Report};
 use serde_json::json;
 use std::collections::BTreeSet;
@@ -122,8 +122,8 @@ fn in_markdown(text: &str) -> String {
     html.chars().flat_map(|c| ("\\`*_[]|~#".contains(c).then_some('\\')).into_iter().chain([c])).collect()
 }
 
-fn cell_in_markdown(it: &FigureText) -> String {
-    let text = in_markdown(&it.text);
+fn cell_in_markdown(it: &FigureText, role: ColumnRole) -> String {
+    let text = if role == ColumnRole::Specs { folded(&format!("`{}`", it.text)) } else { in_markdown(&it.text) };
     let text = if it.tone == Tone::Bad { format!("**{text}**") } else { text };
     if it.note.is_empty() { text } else { format!("{text} ({})", in_markdown(&it.note)) }
 }
@@ -207,6 +207,42 @@ fn all_stores_are_in_one_picture_and_a_bar_alone_is_none() {
     assert_eq!(charts(&study).len(), 3);
 }
 
+#[test]
+fn the_table_of_stores_says_the_same_in_every_medium() {
+    let mut headings = BTreeSet::new();
+    for study in studies() {
+        let table = ranking::table(&study, &Grouped::all(&study));
+        assert_eq!(table.rows.len(), study.cells.len());
+        check_rows(&drawn(&study), "ranking", &table);
+        headings.extend(table.columns.iter().map(|column| column.heading().to_owned()));
+    }
+    let known = ["store", "parameters", "time", "op/s", "p99", "vs null", "vs ram", "verdict", "meets", "memory, disk"];
+    assert!(known.iter().all(|heading| headings.contains(*heading)), "no study here has it: {headings:?}");
+}
+
+/// The rows of a table, and what its columns mean.
+fn check_rows(it: &Drawn, id: &str, table: &FigureTable) {
+    let [wide, narrow, widest] = [Breadth::Wide, Breadth::Narrow, Breadth::Widest].map(|of| table.columns_in(of));
+    let narrow = || narrow.iter().filter(|at| table.columns[**at].spare == 0);
+    for row in &table.rows {
+        let cells: Vec<String> = wide.iter().map(|at| cell_in_markdown(&row[*at], table.columns[*at].role)).collect();
+        let cells = folded(&format!("| {} |", cells.join(" | ")));
+        assert!(it.markdown.contains(&cells), "Markdown, {id}: {cells}");
+        let texts = widest.iter().flat_map(|at| [&row[*at].text, &row[*at].note].into_iter().chain(&row[*at].details));
+        for text in texts.filter(|text| *text != "-") {
+            assert!(it.page.contains(&in_page(text)), "page, {id}: {text} of {row:?}");
+        }
+        // A long name is folded beside its figures.
+        let is_there = |at: &usize| row[*at].text.len() > 20 || it.terminal.contains(&folded(&row[*at].text));
+        assert!(narrow().all(is_there), "terminal, {id}: {row:?}");
+    }
+    let meanings = table.meanings(Breadth::Widest);
+    assert!(it.page.contains(&in_page(&meanings)), "page, {id}: {meanings}");
+    for column in narrow().map(|at| &table.columns[*at]) {
+        assert!(it.terminal.contains(&folded(&column.meaning)), "terminal, {id}: {}", column.meaning);
+    }
+}
+
 fn check(it: &Drawn, finding: &Finding, block: &Block) {
     let id = finding.id;
     match block {
@@ -219,20 +255,9 @@ fn check(it: &Drawn, finding: &Finding, block: &Block) {
             }
         }
         Block::Table(table) => {
-            let (wide, narrow) = (table.columns_in(Breadth::Wide), table.columns_in(Breadth::Narrow));
-            let narrow = || narrow.iter().filter(|at| !table.spare.contains(at));
-            for row in &table.rows {
-                let cells: Vec<String> = wide.iter().map(|at| cell_in_markdown(&row[*at])).collect();
-                assert!(it.markdown.contains(&format!("| {} |", cells.join(" | "))), "Markdown, {id}: {row:?}");
-                assert!(wide.iter().all(|at| it.page.contains(&in_page(&row[*at].text))), "page, {id}: {row:?}");
-                let is_there = |at: &usize| it.terminal.contains(&folded(&row[*at].text));
-                assert!(narrow().all(is_there), "terminal, {id}: {row:?}");
-            }
-            assert!(it.page.contains(&in_page(&table.meanings())), "page, {id}: {}", table.meanings());
-            assert!(it.markdown.contains(&in_markdown(&table.meanings())), "Markdown, {id}: {}", table.meanings());
-            for column in narrow().map(|at| &table.columns[*at]) {
-                assert!(it.terminal.contains(&folded(column.meaning)), "terminal, {id}: {}", column.meaning);
-            }
+            check_rows(it, id, table);
+            let meanings = table.meanings(Breadth::Wide);
+            assert!(it.markdown.contains(&in_markdown(&meanings)), "Markdown, {id}: {meanings}");
         }
         Block::Chart(chart) => {
             assert!(it.page.contains(&format!("id=\"chart-{}\"", chart.id)), "page, {id}: {}", chart.title);

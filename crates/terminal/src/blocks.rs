@@ -1,8 +1,10 @@
 //! What findings say, on a terminal: sentences folded, tables fitted, charts made of characters.
 
-use crate::layout::{Colour, Column, Row, Style, Table, entry, paragraph};
+use crate::layout::{Colour, Column, Row, Side, Style, Table, entry, paragraph};
 use crate::sketch;
-use findings::{Block, Breadth, FigureTable, FigureText, Finding, Sentence, Side, Sketch, Tone, View};
+use findings::{
+    Block, Breadth, ColumnRole, FigureColumn, FigureTable, FigureText, Finding, Sentence, Sketch, Tone, View,
+};
 use study::Study;
 
 /// Columns before the first column of a table, and between two.
@@ -98,24 +100,49 @@ pub(crate) fn empty_line(text: &mut String) {
 }
 
 fn table(table: &FigureTable, legend: &mut String, colour: Colour) -> String {
-    let shown = table.columns_in(Breadth::Narrow);
     let (columns, rows) = (columns(table), rows(table));
-    let place = |at: &usize| shown.iter().position(|shown| shown == at);
-    let spare: Vec<usize> = table.spare.iter().filter_map(place).collect();
-    let names = columns.iter().position(|column| column.side == Side::Left).unwrap_or_default();
-    if spare.is_empty() && Table::fit(&columns, names, rows.iter()).cuts_words() {
+    let fitted = fit(table, &columns, &rows);
+    if fitted.cuts_words() && table.columns.iter().all(|column| column.spare == 0) {
         return continued(table, &columns, &rows, colour);
     }
-    let fitted = Table::fit_without(&columns, names, &spare, rows.iter());
+    *legend += &self::legend(table, &fitted, colour);
     let mut text = paragraph(&table.title, 1, 3, Style::Bold, colour) + &fitted.titles(colour);
     text.extend(rows.iter().map(|row| fitted.row(row, colour)));
-    for (at, column) in shown.iter().map(|at| &table.columns[*at]).enumerate() {
-        if !column.meaning.is_empty() && !fitted.leaves_out(at) {
-            *legend += &entry(&column.title, column.meaning, colour);
+    text
+}
+
+/// Fits these columns of a table to these rows.
+pub(crate) fn fit<'a>(table: &FigureTable, columns: &[Column<'a>], rows: &[Row]) -> Table<'a> {
+    let shown = shown(table);
+    let names = shown.iter().position(|column| matches!(column.role, ColumnRole::Names | ColumnRole::Specs));
+    let names = names.or_else(|| columns.iter().position(|column| column.side == Side::Left));
+    let mut spare: Vec<usize> = (0..shown.len()).filter(|at| shown[*at].spare > 0).collect();
+    spare.sort_by_key(|at| shown[*at].spare);
+    Table::fit_without(columns, names.unwrap_or_default(), &spare, rows.iter())
+}
+
+/// Returns what its columns and signs mean, and which columns have no room.
+pub(crate) fn legend(table: &FigureTable, fitted: &Table<'_>, colour: Colour) -> String {
+    let mut meanings: Vec<(&str, String)> = Vec::new();
+    let shown = shown(table).into_iter().enumerate().filter(|(at, _)| !fitted.leaves_out(*at));
+    for (_, FigureColumn { title, meaning, .. }) in shown {
+        match meanings.last_mut() {
+            Some(last) if title.is_empty() => last.1 += meaning,
+            _ => meanings.push((title, meaning.to_string())),
         }
     }
-    *legend += &left_out(&fitted.left_out(), colour);
-    text
+    meanings.extend(table.signs.iter().cloned());
+    if let Some((last, some)) = fitted.left_out().split_last() {
+        let names = if some.is_empty() { (*last).to_owned() } else { format!("{} and {last}", some.join(", ")) };
+        meanings.push(("left out", format!("{names}, for which there is no room; report.html has them")));
+    }
+    meanings.retain(|(_, meaning)| !meaning.is_empty());
+    meanings.iter().map(|(word, meaning)| entry(word, meaning, colour)).collect()
+}
+
+/// The columns a terminal has.
+fn shown(table: &FigureTable) -> Vec<&FigureColumn> {
+    table.columns_in(Breadth::Narrow).into_iter().map(|at| &table.columns[at]).collect()
 }
 
 /// A table of too many columns, all of which it keeps: as many as fit beside the names, the next below.
@@ -139,8 +166,9 @@ fn continued(table: &FigureTable, columns: &[Column<'_>], rows: &[Row], colour: 
 
 /// Returns the columns of a table that a terminal has.
 pub(crate) fn columns(table: &FigureTable) -> Vec<Column<'_>> {
-    let shown = table.columns_in(Breadth::Narrow).into_iter().map(|at| &table.columns[at]).enumerate();
-    shown.map(|(at, it)| Column { title: &it.title, side: it.side, gap: GAPS[at.min(1)] }).collect()
+    let side = |role| if role == ColumnRole::Figures { Side::Right } else { Side::Left };
+    let shown = shown(table).into_iter().enumerate();
+    shown.map(|(at, it)| Column { title: &it.title, side: side(it.role), gap: GAPS[at.min(1)] }).collect()
 }
 
 /// Returns their texts.
@@ -148,13 +176,6 @@ pub(crate) fn rows(table: &FigureTable) -> Vec<Row> {
     let shown = table.columns_in(Breadth::Narrow);
     let text = |it: &FigureText| (it.text.clone(), style(it.tone));
     table.rows.iter().map(|row| shown.iter().map(|at| text(&row[*at])).collect()).collect()
-}
-
-/// Says which columns have no room.
-fn left_out(titles: &[&str], colour: Colour) -> String {
-    let Some((last, some)) = titles.split_last() else { return String::new() };
-    let names = if some.is_empty() { (*last).to_owned() } else { format!("{} and {last}", some.join(", ")) };
-    entry("left out", &format!("{names}, for which there is no room; report.html has them"), colour)
 }
 
 #[cfg(test)]

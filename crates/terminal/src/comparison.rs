@@ -4,7 +4,7 @@ mod junit;
 mod markdown;
 
 use crate::blocks;
-use crate::layout::{Colour, Row, Table, paragraph};
+use crate::layout::{Colour, Row, paragraph};
 use analysis::{Comparison, CrashComparison, Gate};
 use findings::comparison::{self, ComparisonText};
 use findings::{Block, FigureTable, Sentence};
@@ -35,7 +35,7 @@ fn text(said: &ComparisonText, colour: Colour) -> String {
     let table = drawn.first().map(|first| {
         let mut columns = blocks::columns(first);
         columns[1].gap = 1;
-        Table::fit_without(&columns, 0, &first.spare, rows.iter())
+        blocks::fit(first, &columns, &rows)
     });
     let mut text = lines(&said.sources, [1, 3], colour);
     text += if said.decisions.is_empty() { "" } else { "\n" };

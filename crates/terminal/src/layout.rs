@@ -1,6 +1,5 @@
 //! Lines and columns of plain text, coloured or not.
 
-pub(crate) use findings::Side;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
@@ -58,6 +57,13 @@ pub(crate) fn paint(text: &str, style: Style, colour: Colour) -> String {
         (Colour::Always, Style::Bad) => "31",
     };
     if text.trim().is_empty() { text.into() } else { format!("\x1b[{code}m{text}\x1b[0m") }
+}
+
+/// The side of its column a text stands on.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Side {
+    Left,
+    Right,
 }
 
 /// Columns of a table: a side and a title each, with the blanks before it.
@@ -125,10 +131,10 @@ impl<'a> Table<'a> {
         self.room < self.longest_word
     }
 
-    /// Titles of the columns that are left out.
+    /// Titles of the columns that are left out, in their order.
     pub(crate) fn left_out(&self) -> Vec<&'a str> {
-        let titles = self.hidden.iter().map(|at| self.columns[*at].title);
-        titles.filter(|title| !title.is_empty()).collect()
+        let columns = self.columns.iter().enumerate().filter(|(at, _)| self.hidden.contains(at));
+        columns.map(|(_, column)| column.title).filter(|title| !title.is_empty()).collect()
     }
 
     /// Returns whether the column at this index is left out.

@@ -15,7 +15,6 @@ mod answers;
 mod blocks;
 mod comparison;
 mod crash;
-mod footnotes;
 mod formats;
 mod headings;
 mod layout;

@@ -2,6 +2,7 @@
 
 use super::Budgeted;
 use crate::chart::{Chart, DataTable, slug};
+use crate::draw::axes::{stack, stacked};
 use crate::draw::bars::{WIDEST_LINEAR, first, left_out, rows_height};
 use crate::figures;
 use crate::identity::label;
@@ -95,37 +96,27 @@ fn option(rows: &[Budgeted<'_>], scale: Scale) -> Value {
         .iter()
         .map(|name| {
             let data: Vec<Option<f64>> = rows.iter().map(|(_, budget)| length(budget, name)).collect();
-            json!({ "type": "bar", "stack": "budget", "name": name, "data": data, "barWidth": "58%", "barMaxWidth": 20,
-                    "itemStyle": { "color": colour(name, &names), "borderColor": "$paper", "borderWidth": 1 } })
+            stack(name, json!(data), colour(name, &names))
         })
         .collect();
-    json!({
-        "grid": { "left": 8, "right": 24, "top": 34, "bottom": 30, "containLabel": true },
-        "legend": { "top": 4, "left": 8, "right": 8, "data": names },
-        "xAxis": { "type": "value", "max": if scale == Scale::Share { json!(100) } else { Value::Null },
-                   "axisLabel": { "formatter": format!("@{unit}.axis") } },
-        "yAxis": { "type": "category", "inverse": true, "data": rows.iter().map(|(cell, _)| label(cell)).collect::<Vec<_>>(),
-                   "axisTick": { "show": false } },
-        "tooltip": { "trigger": "axis", "axisPointer": { "type": "shadow" }, "valueFormatter": format!("@{unit}.value") },
-        "series": series,
-    })
+    let most = (scale == Scale::Share).then_some(100);
+    let stores: Vec<String> = rows.iter().map(|(cell, _)| label(cell)).collect();
+    stacked(stores, unit, most, &names, series)
 }
 
 fn table(rows: &[Budgeted<'_>]) -> DataTable {
     let names = names(rows);
-    let mut table = DataTable::new(["Store", "Time per operation"]);
-    table.columns.extend(names.iter().cloned());
     let part = |budget: &Budget, name: &String| match budget.parts.iter().find(|part| part.name() == *name) {
         None => "–".into(),
         Some(part) if !part.separated => "no measurable effect".into(),
         Some(part) => figures::with_interval(&part.time_ns, Unit::Nanoseconds),
     };
-    for (cell, budget) in rows {
-        let mut row = vec![label(cell), figures::with_interval(&budget.time_per_operation_ns, Unit::Nanoseconds)];
-        row.extend(names.iter().map(|name| part(budget, name)));
-        table.rows.push(row);
-    }
-    table
+    let row = |(cell, budget): &Budgeted<'_>| {
+        let whole = figures::with_interval(&budget.time_per_operation_ns, Unit::Nanoseconds);
+        [label(cell), whole].into_iter().chain(names.iter().map(|name| part(budget, name))).collect::<Vec<_>>()
+    };
+    let columns = ["Store", "Time per operation"].map(str::to_owned).into_iter().chain(names.iter().cloned());
+    DataTable::of(columns, rows.iter().map(row))
 }
 
 #[cfg(test)]

@@ -43,17 +43,17 @@ fn part(pair: &Pair) -> FindingPart {
 fn table(pair: &Pair) -> FigureTable {
     FigureTable {
         title: pair.title(),
+        // The ratio says what the figures show.
         columns: vec![
             FigureColumn::words("METRIC").headed("metric"),
-            FigureColumn::figures("FIRST").headed(pair.a.clone()),
-            FigureColumn::figures("SECOND").headed(pair.b.clone()),
+            FigureColumn::figures("FIRST").headed(pair.a.clone()).spare(2),
+            FigureColumn::figures("SECOND").headed(pair.b.clone()).spare(3),
             FigureColumn::figures("SECOND / FIRST").headed("ratio"),
-            FigureColumn::figures("P").headed("p"),
+            FigureColumn::figures("P").headed("p").spare(1),
             FigureColumn::words("").headed("finding"),
         ],
-        // P, then the figures: the ratio says what they show.
-        spare: vec![4, 1, 2],
         rows: pair.contrasts.iter().map(row).collect(),
+        ..FigureTable::default()
     }
 }
 

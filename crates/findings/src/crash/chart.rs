@@ -1,6 +1,7 @@
 //! What `kvtrial crash` found: how old what was lost was, what became of each client's writes, how long stores took to recover.
 
 use crate::chart::{Chart, DataTable};
+use crate::draw::axes::{chart_of_rows, extent, scale};
 use crate::draw::bars::{WIDEST_LINEAR, rows_height};
 use crate::figures;
 use analysis::Unit;
@@ -51,8 +52,8 @@ fn ages(losers: &[(&CrashCase, CrashFindings)]) -> Option<Chart> {
     }
     let ages = age_names();
     let names: Vec<String> = losers.iter().map(|(case, _)| row_name(case)).collect();
-    let mut table = DataTable::new(["Store"]);
-    table.columns.extend(ages.iter().cloned().chain(["Oldest".into()]));
+    let columns = ["Store".to_owned()].into_iter().chain(ages.iter().cloned()).chain(["Oldest".into()]);
+    let mut rows: Vec<Vec<String>> = Vec::new();
     let mut circles: Vec<Value> = Vec::new();
     let mut words = Vec::new();
     for (row, (_, found)) in losers.iter().enumerate() {
@@ -64,9 +65,7 @@ fn ages(losers: &[(&CrashCase, CrashFindings)]) -> Option<Chart> {
                 "itemStyle": { "color": age_colour(age, "$c0") } }));
         }
         let counts = (0..ages.len()).map(|age| found.lost_ages.get(age).copied().unwrap_or_default());
-        table
-            .rows
-            .push([names[row].clone()].into_iter().chain(counts.map(units::whole)).chain([oldest.clone()]).collect());
+        rows.push([names[row].clone()].into_iter().chain(counts.map(units::whole)).chain([oldest.clone()]).collect());
         words.push(format!("{}: {} lost, the oldest {oldest} old", names[row], units::whole(found.lost)));
     }
     let label =
@@ -88,7 +87,7 @@ fn ages(losers: &[(&CrashCase, CrashFindings)]) -> Option<Chart> {
             "series": [{ "type": "scatter", "data": circles, "silent": true,
                          "label": { "show": true, "position": "right", "color": "$ink", "fontSize": 11 } }],
         }),
-        table,
+        table: DataTable::of(columns, rows),
     })
 }
 
@@ -112,7 +111,7 @@ fn diameter(share: f64) -> f64 {
 fn clients(losers: &[(&CrashCase, CrashFindings)]) -> Option<Chart> {
     let shown: Vec<&(&CrashCase, CrashFindings)> =
         losers.iter().filter(|(_, found)| !found.clients.is_empty()).take(MOST_FACETS).collect();
-    let mut table = DataTable::new(["Store", "Client", "Acknowledged", "Survived", "Lost"]);
+    let mut rows: Vec<Vec<String>> = Vec::new();
     let mut series = Vec::new();
     let mut words = Vec::new();
     for (at, (case, found)) in shown.iter().enumerate() {
@@ -132,7 +131,7 @@ fn clients(losers: &[(&CrashCase, CrashFindings)]) -> Option<Chart> {
         }
         for (client, (it, survived)) in found.clients.iter().zip(&survived).enumerate() {
             let counts = [it.acknowledged, *survived, it.lost].map(units::whole);
-            table.rows.push([row_name(case), (client + 1).to_string()].into_iter().chain(counts).collect());
+            rows.push([row_name(case), (client + 1).to_string()].into_iter().chain(counts).collect());
         }
         let losing = lost.iter().filter(|lost| **lost > 0).count();
         words.push(format!("{}: {losing} of {} clients lost writes", row_name(case), lost.len()));
@@ -161,7 +160,7 @@ fn clients(losers: &[(&CrashCase, CrashFindings)]) -> Option<Chart> {
             "tooltip": { "trigger": "axis", "axisPointer": { "type": "shadow" }, "valueFormatter": "@count.value" },
             "series": series,
         }),
-        table,
+        table: DataTable::of(["Store", "Client", "Acknowledged", "Survived", "Lost"], rows),
     })
 }
 
@@ -170,11 +169,13 @@ fn recovery(crash: &Crash) -> Option<Chart> {
     let times = |case: &CrashCase| -> Vec<f64> { case.cuts.iter().filter_map(|cut| cut.recovery_s).collect() };
     let rows: Vec<(&CrashCase, Vec<f64>)> =
         crash.cases.iter().map(|case| (case, times(case))).filter(|(_, times_s)| !times_s.is_empty()).collect();
-    let all = || rows.iter().flat_map(|(_, times_s)| times_s.iter().copied());
-    let (least, most) = (all().reduce(f64::min)?, all().reduce(f64::max)?);
+    if rows.is_empty() {
+        return None;
+    }
+    let (least, most) = extent(rows.iter().flat_map(|(_, times_s)| times_s.iter().copied()));
     let logarithmic = least > 0.0 && most > WIDEST_LINEAR * least;
     let names: Vec<String> = rows.iter().map(|(case, _)| row_name(case)).collect();
-    let mut table = DataTable::new(["Store", "Median", "Interval", "Longest"]);
+    let mut table = Vec::new();
     let (mut dots, mut medians): (Vec<Value>, Vec<Value>) = (Vec::new(), Vec::new());
     let mut words = Vec::new();
     for (row, (case, times_s)) in rows.iter().enumerate() {
@@ -184,7 +185,7 @@ fn recovery(crash: &Crash) -> Option<Chart> {
         medians.push(json!({ "value": [median.value, row, median.low, median.high, median.n, median.level], "name": names[row] }));
         let shown = units::duration(median.value);
         words.push(format!("{} {shown}", names[row]));
-        table.rows.push(vec![names[row].clone(), shown, figures::interval(&median, Unit::Seconds), longest]);
+        table.push([names[row].clone(), shown, figures::interval(&median, Unit::Seconds), longest]);
     }
     words.truncate(12);
     Some(Chart {
@@ -195,19 +196,17 @@ fn recovery(crash: &Crash) -> Option<Chart> {
                 .into(),
         description: format!("Median time to recover: {}.", words.join(", ")),
         height: rows_height(rows.len()),
-        option: json!({
-            "grid": { "left": 8, "right": 24, "top": 6, "bottom": 30, "containLabel": true },
-            "xAxis": { "type": if logarithmic { "log" } else { "value" }, "min": if logarithmic { Value::Null } else { json!(0) },
-                       "axisLabel": { "formatter": "@s.axis" } },
-            "yAxis": { "type": "category", "inverse": true, "data": names, "axisTick": { "show": false } },
-            "tooltip": { "trigger": "item", "formatter": "@s.interval" },
-            "series": [
-                { "type": "scatter", "symbol": "rect", "symbolSize": [4, 18], "data": medians, "encode": { "x": 0, "y": 1 },
-                  "itemStyle": { "color": "$ink" }, "z": 6 },
-                { "type": "scatter", "data": dots, "encode": { "x": 0, "y": 1 }, "symbolSize": 7, "silent": true,
-                  "itemStyle": { "color": "$c0", "opacity": 0.55 }, "z": 5 },
+        option: chart_of_rows(
+            scale(logarithmic, "s"),
+            names,
+            json!({ "trigger": "item", "formatter": "@s.interval" }),
+            vec![
+                json!({ "type": "scatter", "symbol": "rect", "symbolSize": [4, 18], "data": medians, "encode": { "x": 0, "y": 1 },
+                        "itemStyle": { "color": "$ink" }, "z": 6 }),
+                json!({ "type": "scatter", "data": dots, "encode": { "x": 0, "y": 1 }, "symbolSize": 7, "silent": true,
+                        "itemStyle": { "color": "$c0", "opacity": 0.55 }, "z": 5 }),
             ],
-        }),
-        table,
+        ),
+        table: DataTable::of(["Store", "Median", "Interval", "Longest"], table),
     })
 }

@@ -10,10 +10,13 @@ fn columns() -> [FigureColumn; 15] {
     [
         FigureColumn::words("STORE").headed("Store"),
         FigureColumn::words("LEVEL").headed("Level"),
-        FigureColumn::figures("CUTS").headed("Cuts"),
-        FigureColumn::figures("ACKED").headed("Acknowledged"),
+        FigureColumn::figures("CUTS").headed("Cuts").spare(3),
+        FigureColumn::figures("ACKED").headed("Acknowledged").spare(4),
         FigureColumn::figures("LOST").headed("Lost").meaning("acknowledged writes that are gone"),
-        FigureColumn::figures("OLDEST").headed("Oldest lost").meaning("age of the oldest of these writes at the crash"),
+        FigureColumn::figures("OLDEST")
+            .headed("Oldest lost")
+            .meaning("age of the oldest of these writes at the crash")
+            .spare(2),
         FigureColumn::figures("WRONG")
             .meaning("values torn or never written, deleted keys that are back, starts that failed")
             .only(Breadth::Narrow),
@@ -26,7 +29,8 @@ fn columns() -> [FigureColumn; 15] {
         FigureColumn::figures("Not started").only(Breadth::Wide),
         FigureColumn::figures("RECOVERY")
             .headed("Recovery")
-            .meaning("time from the restart on what was left to the first answer, median"),
+            .meaning("time from the restart on what was left to the first answer, median")
+            .spare(1),
         FigureColumn::figures("May still break")
             .meaning("the largest share of crashes these cuts cannot rule out, at 95 %")
             .only(Breadth::Wide),
@@ -34,16 +38,13 @@ fn columns() -> [FigureColumn; 15] {
     ]
 }
 
-/// What a narrow terminal omits first: RECOVERY, OLDEST, CUTS, ACKED.
-const SPARE: [usize; 4] = [12, 5, 2, 3];
-
 /// Returns the table.
 pub(super) fn table(crash: &Crash) -> FigureTable {
     FigureTable {
         title: "Every level of every store: what was found after its crashes".into(),
         columns: columns().into(),
-        spare: SPARE.into(),
         rows: crash.cases.iter().map(row).collect(),
+        ..FigureTable::default()
     }
 }
 

@@ -1,5 +1,6 @@
 //! Bars, or points, with whiskers: what charts of rows share.
 
+use crate::draw::axes::{chart_of_rows, extent, scale, whiskers};
 use crate::identity::{Identities, label};
 use serde_json::{Value, json};
 use study::{Cell, Quantity};
@@ -54,12 +55,8 @@ pub(crate) fn bars(
             false => format!("{} ({})", label(cell), cell.verdict.status),
         })
         .collect();
-    let known: Vec<f64> = rows
-        .iter()
-        .filter_map(|(_, figure)| Some((*figure)?.value))
-        .filter(|value| *value > 0.0 && value.is_finite())
-        .collect();
-    let (least, most) = known.iter().fold((f64::INFINITY, 0.0f64), |(low, high), &it| (low.min(it), high.max(it)));
+    let known = rows.iter().filter_map(|(_, figure)| Some((*figure)?.value));
+    let (least, most) = extent(known.filter(|value| *value > 0.0 && value.is_finite()));
     let logarithmic = most > least * WIDEST_LINEAR;
     let figures: Vec<Value> = rows
         .iter()
@@ -72,7 +69,7 @@ pub(crate) fn bars(
             }))
         })
         .collect();
-    let whiskers: Vec<Value> = rows
+    let ends: Vec<Value> = rows
         .iter()
         .enumerate()
         .filter_map(|(row, (_, figure))| {
@@ -90,29 +87,18 @@ pub(crate) fn bars(
         })
         .filter(|dot| !logarithmic || dot[0].as_f64().is_some_and(|value| value > 0.0))
         .collect();
-    let marks = if logarithmic {
-        json!({ "type": "scatter", "symbol": "rect", "symbolSize": [4, 18] })
-    } else {
-        json!({ "type": "bar", "barWidth": "58%", "barMaxWidth": 20 })
+    let mut marks = match logarithmic {
+        true => json!({ "type": "scatter", "symbol": "rect", "symbolSize": [4, 18] }),
+        false => json!({ "type": "bar", "barWidth": "58%", "barMaxWidth": 20 }),
     };
-    let mut marks = marks;
-    let interval = if unit == "bytes" && !logarithmic { binary_interval(most) } else { Value::Null };
-    marks["data"] = figures.into();
-    marks["encode"] = json!({ "x": 0, "y": 1 });
-    json!({
-        "grid": { "left": 8, "right": 24, "top": 6, "bottom": 30, "containLabel": true },
-        "xAxis": { "type": if logarithmic { "log" } else { "value" }, "logBase": if unit == "bytes" { 2 } else { 10 }, "min": if logarithmic { Value::Null } else { json!(0) },
-                   "interval": interval, "axisLabel": { "formatter": format!("@{unit}.axis") } },
-        "yAxis": { "type": "category", "inverse": true, "data": names, "axisTick": { "show": false } },
-        "tooltip": { "trigger": "item", "formatter": format!("@{unit}.interval") },
-        "series": [
-            marks,
-            { "type": "custom", "renderItem": "@whisker.x", "data": whiskers, "encode": { "x": [2, 3], "y": 1 }, "silent": true,
-              "itemStyle": { "color": "$ink" }, "z": 5 },
-            { "type": "scatter", "data": dots, "encode": { "x": 0, "y": 1 }, "symbolSize": 6, "silent": true,
-              "itemStyle": { "color": "$ink", "borderColor": "$paper", "borderWidth": 1 }, "z": 6 },
-        ],
-    })
+    (marks["data"], marks["encode"]) = (figures.into(), json!({ "x": 0, "y": 1 }));
+    let mut x = scale(logarithmic, unit);
+    x["logBase"] = if unit == "bytes" { 2 } else { 10 }.into();
+    x["interval"] = if unit == "bytes" && !logarithmic { binary_interval(most) } else { Value::Null };
+    let tooltip = json!({ "trigger": "item", "formatter": format!("@{unit}.interval") });
+    let dots = json!({ "type": "scatter", "data": dots, "encode": { "x": 0, "y": 1 }, "symbolSize": 6, "silent": true,
+                       "itemStyle": { "color": "$ink", "borderColor": "$paper", "borderWidth": 1 }, "z": 6 });
+    chart_of_rows(x, names, tooltip, vec![marks, whiskers(ends), dots])
 }
 
 /// Steps of an axis of bytes: a power of two, 2 to 4 of them.

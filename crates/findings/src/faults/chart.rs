@@ -2,12 +2,12 @@
 
 use super::lives::{NodeDoing, NodeLife, lives};
 use crate::chart::{Chart, DataTable, slug};
-use crate::figures;
+use crate::figures::shown;
 use crate::identity::{Identities, label};
-use crate::time::chart::dark_shares;
+use crate::time::chart::{KEYS, band_of, dark_shares, percent_of_keys};
 use analysis::Unit;
 use serde_json::{Value, json};
-use study::{Cell, FaultFigures, Quantity, SeriesPoint, TrialRecord};
+use study::{Cell, FaultFigures, SeriesPoint, TrialRecord};
 use words::units;
 
 const NOTE: &str = "Above: good answers per second; below: 99th percentile of response time. Thin: each trial; thick: their \
@@ -167,10 +167,7 @@ fn option(it: &Drawn<'_>, identities: &Identities, (from_s, to_s): (f64, f64), b
     if let Some((trial, zero_s)) = it.median().filter(|(trial, _)| !trial.dark.is_empty()) {
         let data: Vec<Value> =
             dark_shares(trial).iter().map(|(at_s, percent)| json!([at_s - zero_s, percent])).collect();
-        series.push(json!({ "type": "line", "name": "keys without answers", "xAxisIndex": 0, "yAxisIndex": 1,
-            "step": "end", "showSymbol": false, "data": data, "itemStyle": { "color": "$bad" },
-            "lineStyle": { "width": 1 }, "areaStyle": { "color": "$stall" },
-            "tooltip": { "valueFormatter": "@percent.value" } }));
+        series.push(band_of(KEYS, data));
     }
     let (lives, zero_s) = it.lives();
     for life in lives.iter().rev() {
@@ -204,7 +201,7 @@ fn option(it: &Drawn<'_>, identities: &Identities, (from_s, to_s): (f64, f64), b
         "xAxis": [axis(0, ""), axis(1, "seconds since the clock was switched on")],
         "yAxis": [
             { "type": "value", "gridIndex": 0, "min": 0, "max": top_rate, "axisLabel": { "formatter": "@rate.axis" } },
-            { "type": "value", "gridIndex": 0, "min": 0, "max": 100, "splitLine": { "show": false }, "axisLabel": { "formatter": "@percent.axis" } },
+            percent_of_keys(),
             { "type": "log", "gridIndex": 1, "axisLabel": { "formatter": "@ns.axis" } },
         ],
         "tooltip": { "trigger": "axis" },
@@ -243,7 +240,7 @@ fn marks(it: &Drawn<'_>, named: bool) -> Value {
 }
 
 fn table(cell: &Cell) -> DataTable {
-    let mut table = DataTable::new([
+    const COLUMNS: [&str; 14] = [
         "Fault",
         "Node",
         "Trials",
@@ -258,24 +255,17 @@ fn table(cell: &Cell) -> DataTable {
         "Rate back after",
         "Done after",
         "Caught up after",
-    ]);
-    let shown = |figure: Option<Quantity>, unit| figure.map_or("–".into(), |it| figures::with_interval(&it, unit));
-    for fault in &cell.faults {
-        let failed = fault.failed_operations.map_or("–".into(), |it| match it.level > 0.0 {
-            true => format!(
-                "{} ({} to {}, n = {})",
-                units::count(it.value),
-                units::count(it.low),
-                units::count(it.high),
-                it.n
-            ),
-            false => units::count(it.value),
+    ];
+    let row = |fault: &FaultFigures| {
+        let failed = fault.failed_operations.map_or("–".into(), |it| {
+            let [value, low, high] = [it.value, it.low, it.high].map(units::count);
+            if it.level > 0.0 { format!("{value} ({low} to {high}, n = {})", it.n) } else { value }
         });
         let back = match fault.not_back {
             0 => shown(fault.back_s, Unit::Seconds),
             n => format!("{}; not in {n} of {}", shown(fault.back_s, Unit::Seconds), fault.trials),
         };
-        table.rows.push(vec![
+        [
             fault.planned.clone(),
             fault.node.clone(),
             fault.trials.to_string(),
@@ -290,9 +280,9 @@ fn table(cell: &Cell) -> DataTable {
             back,
             shown(fault.done_s, Unit::Seconds),
             shown(fault.caught_up_s, Unit::Seconds),
-        ]);
-    }
-    table
+        ]
+    };
+    DataTable::of(COLUMNS, cell.faults.iter().map(row))
 }
 
 #[cfg(test)]

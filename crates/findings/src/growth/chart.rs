@@ -1,6 +1,7 @@
 //! Growth curves: rate and response time against records stored, with stalls marked.
 
 use crate::chart::{Chart, DataTable, slug};
+use crate::draw::axes::{self, extent, named, scale, tooltip};
 use crate::draw::marked::MarkedStalls;
 use crate::draw::thin::thinned;
 use crate::figures;
@@ -104,23 +105,14 @@ fn option(
         })
         .collect();
     let name = figures::chart_unit(unit);
-    json!({
-        "grid": { "left": 8, "right": 28, "top": 40, "bottom": 44, "containLabel": true },
-        "legend": { "top": 4, "left": 8, "right": 8 },
-        "xAxis": { "type": "value", "min": 0, "name": "records stored", "nameLocation": "middle", "nameGap": 26,
-                   "axisLabel": { "formatter": "@count.axis" } },
-        "yAxis": { "type": if logarithmic { "log" } else { "value" }, "min": if logarithmic { Value::Null } else { json!(0) },
-                   "axisLabel": { "formatter": format!("@{name}.axis") } },
-        "tooltip": { "trigger": "axis", "valueFormatter": format!("@{name}.value") },
-        "series": series,
-    })
+    axes::chart(named(scale(false, "count"), "records stored"), scale(logarithmic, name), tooltip(name), series)
 }
 
 /// Whether the means of the slowest and the fastest are so far apart that the slower one's curve would lie on the axis.
 fn are_far_apart(drawn: &[&Cell], figure: fn(&CurvePoint) -> Option<f64>) -> bool {
     let mean = |cell: &&Cell| cell.curve.iter().filter_map(figure).sum::<f64>() / cell.curve.len() as f64;
-    let means = || drawn.iter().map(mean);
-    means().fold(0.0, f64::max) > FAR_APART * means().fold(f64::INFINITY, f64::min)
+    let (least, most) = extent(drawn.iter().map(mean));
+    most > FAR_APART * least
 }
 
 /// A stall happens at a number of records; what was stored at the end of the curve is the most it can be.
@@ -150,18 +142,9 @@ fn describe(title: &str, drawn: &[&Cell], unit: Unit, figure: fn(&CurvePoint) ->
 }
 
 fn table(drawn: &[&Cell]) -> DataTable {
-    let mut table = DataTable::new([
-        "Store",
-        "Records",
-        "Rate at the end",
-        "p99 at the end",
-        "Memory per record",
-        "Left memory at",
-        "Stalls",
-    ]);
-    for cell in drawn {
-        let Some(last) = cell.curve.last() else { continue };
-        let memory = last.rss_bytes.filter(|_| last.records > 0).map(|bytes| bytes as f64 / last.records as f64);
+    let row = |cell: &&Cell| {
+        let last = cell.curve.last()?;
+        let memory = per_record(last, last.rss_bytes);
         let mut longest: Vec<&Stall> = cell.stalls.iter().collect();
         longest.sort_by(|one, other| other.duration_s.total_cmp(&one.duration_s));
         let stalls: Vec<String> = longest
@@ -172,7 +155,7 @@ fn table(drawn: &[&Cell]) -> DataTable {
                 format!("{} at {} records{cause}", words::units::duration(stall.duration_s), whole(stall.records))
             })
             .collect();
-        table.rows.push(vec![
+        Some([
             label(cell),
             whole(last.records),
             figures::value(last.ops_per_s, Unit::PerSecond),
@@ -184,7 +167,9 @@ fn table(drawn: &[&Cell]) -> DataTable {
                 1..=LISTED_STALLS => stalls.join("; "),
                 all => format!("{all}, the longest: {}", stalls.join("; ")),
             },
-        ]);
-    }
-    table
+        ])
+    };
+    let columns =
+        ["Store", "Records", "Rate at the end", "p99 at the end", "Memory per record", "Left memory at", "Stalls"];
+    DataTable::of(columns, drawn.iter().filter_map(row))
 }

@@ -2,6 +2,7 @@
 
 use super::HitFigures;
 use crate::chart::{Chart, DataTable, slug};
+use crate::draw::axes::marks;
 use crate::draw::bars::{bars, rows_height};
 use crate::identity::{Identities, label};
 use serde_json::{Value, json};
@@ -12,29 +13,21 @@ pub(crate) fn chart(found: &[HitFigures<'_>], part: &str, identities: &Identitie
     if found.is_empty() {
         return None;
     }
-    let share =
-        |share: f64| Quantity { value: 100.0 * share, low: 100.0 * share, high: 100.0 * share, level: 0.0, n: 1 };
-    let rows: Vec<(&Cell, Option<Quantity>)> = found.iter().map(|it| (it.cell, Some(share(it.store)))).collect();
+    let figure = |it: &HitFigures<'_>| Some(Quantity::single(100.0 * it.store));
+    let rows: Vec<(&Cell, Option<Quantity>)> = found.iter().map(|it| (it.cell, figure(it))).collect();
     let mut option = bars(&rows, &[], "percent", identities);
-    let marks = |symbol: &str, of: fn(&HitFigures<'_>) -> f64| {
-        let data: Vec<Value> = found.iter().enumerate().map(|(row, it)| json!([100.0 * of(it), row])).collect();
-        json!({
-            "type": "scatter", "symbol": symbol, "symbolSize": 11, "data": data, "encode": { "x": 0, "y": 1 }, "silent": true,
-            "itemStyle": { "color": "$paper", "borderColor": "$ink", "borderWidth": 1.5 }, "z": 7,
-        })
+    let of = |of: fn(&HitFigures<'_>) -> f64| {
+        found.iter().enumerate().map(|(row, it)| json!([100.0 * of(it), row])).collect::<Vec<Value>>()
     };
     if let Some(series) = option["series"].as_array_mut() {
-        series.push(marks("diamond", |it| it.lru));
-        series.push(marks("circle", |it| it.fifo));
+        series.push(marks("diamond", of(|it| it.lru)));
+        series.push(marks("circle", of(|it| it.fifo)));
     }
-    let mut table =
-        DataTable::new(["Store", "Hits", "Exact LRU", "Exact FIFO", "All kept", "Keys at the end", "Bytes at the end"]);
-    let mut words = Vec::new();
-    for it in found {
-        let texts = it.texts();
-        words.push(format!("{} {}, exact LRU {}, exact FIFO {}", label(it.cell), texts[0], texts[1], texts[2]));
-        table.rows.push([label(it.cell)].into_iter().chain(texts).collect());
-    }
+    let columns = ["Store", "Hits", "Exact LRU", "Exact FIFO", "All kept", "Keys at the end", "Bytes at the end"];
+    let row = |it: &HitFigures<'_>| [label(it.cell)].into_iter().chain(it.texts()).collect::<Vec<String>>();
+    let table = DataTable::of(columns, found.iter().map(row));
+    let word = |row: &Vec<String>| format!("{} {}, exact LRU {}, exact FIFO {}", row[0], row[1], row[2], row[3]);
+    let words: Vec<String> = table.rows.iter().map(word).collect();
     Some(Chart {
         id: slug(&format!("hits {part}")),
         title: "Hits".into(),

@@ -1,6 +1,7 @@
 //! Latency curves: response time against the share of operations answered by then, an axis of nines as HdrHistogram draws it.
 
 use crate::chart::{Chart, DataTable, slug};
+use crate::draw::axes;
 use crate::draw::bars::{first, left_out};
 use crate::draw::facets::MOST_MARKED_LINES;
 use crate::figures::ns;
@@ -37,14 +38,12 @@ pub(crate) fn chart(cells: &[&Cell], part: &str, identities: &Identities) -> Opt
         ),
         description: describe(drawn),
         height: 400,
-        option: json!({
-            "grid": { "left": 8, "right": 28, "top": 40, "bottom": 30, "containLabel": true },
-            "legend": { "top": 4, "left": 8, "right": 8 },
-            "xAxis": { "type": "value", "min": 0, "interval": 1, "axisLabel": { "formatter": "@nines" } },
-            "yAxis": { "type": "log", "axisLabel": { "formatter": "@ns.axis" } },
-            "tooltip": { "trigger": "axis", "formatter": "@percentile.title" },
-            "series": series,
-        }),
+        option: axes::chart(
+            json!({ "type": "value", "min": 0, "interval": 1, "axisLabel": { "formatter": "@nines" } }),
+            axes::scale(true, "ns"),
+            json!({ "trigger": "axis", "formatter": "@percentile.title" }),
+            series,
+        ),
         table: table(cells),
     })
 }
@@ -106,25 +105,11 @@ fn reached(percentile: Option<u64>, of: &LatencySummary) -> String {
 
 fn table(cells: &[&Cell]) -> DataTable {
     let failures = super::failed::any(cells.iter().copied());
-    let mut titles = vec!["Store", "Operations", "Mean", "50 %", "90 %", "99 %", "99.9 %", "Longest"];
-    if failures {
-        // The percentiles are of all, and these of what was answered.
-        titles = vec![
-            "Store",
-            "Operations",
-            "Mean of those answered",
-            "50 %",
-            "90 %",
-            "99 %",
-            "99.9 %",
-            "Longest answered",
-            "99 % of those answered",
-            "Failed",
-        ];
-    }
-    let columns = titles.len();
-    let mut table = DataTable { columns: titles.into_iter().map(str::to_owned).collect(), rows: Vec::new() };
-    for cell in cells {
+    // The percentiles are of all; where some failed, the others are of what was answered.
+    let (mean, longest) = if failures { ("Mean of those answered", "Longest answered") } else { ("Mean", "Longest") };
+    let mut columns = vec!["Store", "Operations", mean, "50 %", "90 %", "99 %", "99.9 %", longest];
+    columns.extend(if failures { &["99 % of those answered", "Failed"][..] } else { &[] });
+    let row = |cell: &&Cell| {
         let it = response(cell);
         let mut row = vec![label(cell)];
         if cell.verdict.is_ranked() {
@@ -137,9 +122,10 @@ fn table(cells: &[&Cell]) -> DataTable {
             }
         } else {
             row.push("void".into());
-            row.resize(columns, "–".into());
+            row.resize(columns.len(), "–".into());
         }
-        table.rows.push(row);
-    }
-    table
+        row
+    };
+    let rows: Vec<Vec<String>> = cells.iter().map(row).collect();
+    DataTable::of(columns, rows)
 }

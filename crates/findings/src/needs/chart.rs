@@ -2,6 +2,7 @@
 
 use super::sentences::figure;
 use crate::chart::{Chart, DataTable, slug};
+use crate::draw::axes::{extent, whiskers};
 use crate::draw::bars::{first, left_out};
 use crate::identity::label;
 use analysis::{Need, NeedKind};
@@ -132,7 +133,7 @@ fn option(rows: &[Row<'_>]) -> Value {
     };
     let near = |times: f64| times.clamp(1.0 / FARTHEST, FARTHEST);
     let ends = margins().flat_map(|(_, it)| ends_of(it)).map(near);
-    let (least, most) = ends.fold((0.5f64, 2.0f64), |(low, high), end| (low.min(end), high.max(end)));
+    let (least, most) = extent(ends.chain([0.5, 2.0]));
     let base = if most / least <= WIDEST_BINARY { 2.0 } else { 10.0 };
     let whole = |times: f64, round: fn(f64) -> f64| f64::powf(base, round(times.log(base)));
     let marks = [
@@ -168,11 +169,9 @@ fn option(rows: &[Row<'_>]) -> Value {
         "lineStyle": { "color": "$ink", "type": "solid", "width": 1.5 },
         "label": { "formatter": "the need", "color": "$ink", "position": "start" } });
     let legend: Vec<Value> = series.iter().map(|marks| marks["name"].clone()).collect();
-    let whiskers: Vec<Value> = margins()
-        .filter_map(|(at, it)| it.ends.map(|[low, high]| json!([near(it.value), at, near(low), near(high)])))
-        .collect();
-    series.push(json!({ "type": "custom", "renderItem": "@whisker.x", "data": whiskers, "silent": true, "z": 5,
-        "encode": { "x": [2, 3], "y": 1 }, "itemStyle": { "color": "$ink" }, "tooltip": { "show": false } }));
+    let ends =
+        margins().filter_map(|(at, it)| it.ends.map(|[low, high]| json!([near(it.value), at, near(low), near(high)])));
+    series.push(whiskers(ends.collect()));
     json!({
         "grid": { "left": 8, "right": 8, "top": 44, "bottom": 26, "containLabel": true },
         "legend": { "top": 2, "left": 8, "data": legend },
@@ -189,10 +188,8 @@ fn option(rows: &[Row<'_>]) -> Value {
 }
 
 fn table<'m, 'c: 'm>(margins: impl Iterator<Item = &'m Margin<'c>>) -> DataTable {
-    let mut table =
-        DataTable::new(["Need", "Store", "Class", "Durability", "Ruling", "Figure", "Times better", "Interval"]);
-    for it in margins {
-        table.rows.push(vec![
+    let row = |it: &Margin<'_>| {
+        [
             it.need.text.clone(),
             label(it.cell),
             it.cell.class.to_string(),
@@ -201,7 +198,8 @@ fn table<'m, 'c: 'm>(margins: impl Iterator<Item = &'m Margin<'c>>) -> DataTable
             figure(it.need, it.shown).unwrap_or_default(),
             units::ratio(it.value),
             it.ends.map_or("–".into(), |[low, high]| format!("{} to {}", units::ratio(low), units::ratio(high))),
-        ]);
-    }
-    table
+        ]
+    };
+    let columns = ["Need", "Store", "Class", "Durability", "Ruling", "Figure", "Times better", "Interval"];
+    DataTable::of(columns, margins.map(row))
 }

@@ -2,6 +2,7 @@
 
 use super::sentences::{PipelineFigures, figures, share};
 use crate::chart::{Chart, DataTable, slug};
+use crate::draw::axes::{marks, stack, stacked};
 use crate::draw::bars::rows_height;
 use analysis::Part;
 use serde_json::{Value, json};
@@ -28,7 +29,8 @@ pub(crate) fn charts<'a>(parts: impl Iterator<Item = &'a Part<'a>>) -> Vec<Chart
 fn rate(found: &[Pipeline]) -> Chart {
     let shown = &found[..found.len().min(MOST_ROWS)];
     let rates: Vec<f64> = shown.iter().map(|(_, pipeline)| pipeline.events_per_s).collect();
-    let series = json!([bar("events per second", &rates, "$c0", "rate")]);
+    let names = ["events per second".to_owned()];
+    let series = vec![stack(&names[0], json!(rates), "$c0")];
     let words: Vec<String> =
         shown.iter().map(|(label, pipeline)| format!("{label} {}", units::count(pipeline.events_per_s))).collect();
     Chart {
@@ -37,7 +39,7 @@ fn rate(found: &[Pipeline]) -> Chart {
         note: "From the first event parsed to the last one summarized; storing the counters comes after it. More is better.".into(),
         description: format!("Events summarized per second: {}.", words.join(", ")),
         height: rows_height(shown.len()),
-        option: option(shown.iter().map(|(label, _)| label.clone()).collect(), series, "rate", Value::Null),
+        option: stacked(shown.iter().map(|(label, _)| label.clone()).collect(), "rate", None, &names, series),
         table: table(found),
     }
 }
@@ -69,59 +71,32 @@ fn waiting(found: &[Pipeline]) -> Option<Chart> {
     let most = queues.iter().enumerate();
     let most: Vec<Value> =
         most.map(|(at, (_, queue))| json!([100.0 * queue.depth_max / queue.size.max(1.0), 3 * at + 2])).collect();
-    let mark = |name: &str, data: Vec<Value>, symbol: &str| {
-        json!({ "type": "scatter", "name": name, "symbol": symbol, "symbolSize": 11, "data": data, "encode": { "x": 0, "y": 1 },
-                "itemStyle": { "color": "$paper", "borderColor": "$ink", "borderWidth": 1.5 }, "z": 7 })
+    let parts = ["working", "waiting", "queue on average", "queue at most"].map(str::to_owned);
+    let mark = |name: &str, symbol: &str, data: Vec<Value>| {
+        let mut marks = marks(symbol, data);
+        (marks["name"], marks["silent"]) = (name.into(), false.into());
+        marks
     };
-    let series = json!([
-        bar("working", &working, "$c0", "share"),
-        bar("waiting", &waiting, "$l0", "share"),
-        mark("queue on average", full, "circle"),
-        mark("queue at most", most, "diamond"),
-    ]);
-    let mut option = option(names.clone(), series, "percent", json!(100));
-    option["grid"]["top"] = json!(34);
-    option["legend"] = json!({ "top": 4, "left": 8, "right": 8,
-                               "data": ["working", "waiting", "queue on average", "queue at most"] });
+    let series = vec![
+        stack(&parts[0], json!(working), "$c0"),
+        stack(&parts[1], json!(waiting), "$l0"),
+        mark(&parts[2], "circle", full),
+        mark(&parts[3], "diamond", most),
+    ];
     Some(Chart {
         id: slug("waiting at the queue"),
         title: "Who waits for whom".into(),
         note: "The share of their time in which both sides work and wait. Circle and diamond: how full the queue was, on average and at most.".into(),
         description: format!("{}.", words.join("; ")),
         height: rows_height(names.len()) + 28,
-        option,
+        option: stacked(names, "percent", Some(100), &parts, series),
         table: table(found),
     })
 }
 
-fn bar(name: &str, data: &[f64], colour: &str, stack: &str) -> Value {
-    json!({ "type": "bar", "stack": stack, "name": name, "data": data, "barWidth": "58%", "barMaxWidth": 20,
-            "itemStyle": { "color": colour, "borderColor": "$paper", "borderWidth": 1 } })
-}
-
-fn option(names: Vec<String>, series: Value, unit: &str, max: Value) -> Value {
-    json!({
-        "grid": { "left": 8, "right": 24, "top": 6, "bottom": 30, "containLabel": true },
-        "xAxis": { "type": "value", "min": 0, "max": max, "axisLabel": { "formatter": format!("@{unit}.axis") } },
-        "yAxis": { "type": "category", "inverse": true, "data": names, "axisTick": { "show": false } },
-        "tooltip": { "trigger": "axis", "axisPointer": { "type": "shadow" }, "valueFormatter": format!("@{unit}.value") },
-        "series": series,
-    })
-}
-
 fn table(found: &[Pipeline]) -> DataTable {
-    let mut table = DataTable::new([
-        "Setting",
-        "Events per second",
-        "Parsers wait",
-        "Summarizers wait",
-        "Queue holds",
-        "On average",
-        "At most",
-    ]);
-    for (label, pipeline) in found {
-        let mut row = vec![label.clone(), units::count(pipeline.events_per_s)];
-        row.extend(match &pipeline.queue {
+    let row = |(label, pipeline): &Pipeline| {
+        let [parsers, summarizers, size, mean, max] = match &pipeline.queue {
             None => ["–"; 5].map(str::to_owned),
             Some(queue) => [
                 share(queue.parsers_waiting),
@@ -130,10 +105,12 @@ fn table(found: &[Pipeline]) -> DataTable {
                 units::count(queue.depth_mean),
                 units::count(queue.depth_max),
             ],
-        });
-        table.rows.push(row);
-    }
-    table
+        };
+        [label.clone(), units::count(pipeline.events_per_s), parsers, summarizers, size, mean, max]
+    };
+    let columns =
+        ["Setting", "Events per second", "Parsers wait", "Summarizers wait", "Queue holds", "On average", "At most"];
+    DataTable::of(columns, found.iter().map(row))
 }
 
 #[cfg(test)]

@@ -60,8 +60,8 @@ fn option(cells: &[RankedCell<'_>], metric: Metric, identities: &Identities) -> 
     bars(&rows, &trials, figures::chart_unit(metric.unit()), identities)
 }
 
-/// Returns `2`, `2=` or `–`.
-pub fn place(rank: Rank) -> String {
+/// `2`, `2=` or `–`.
+fn place(rank: Rank) -> String {
     let place = rank.text();
     if place.is_empty() { "–".into() } else { place }
 }
@@ -84,20 +84,14 @@ fn describe(group: &Group<'_>) -> String {
 
 fn table(group: &Group<'_>) -> DataTable {
     let metric = group.metric;
-    let mut table = DataTable::new(["Store", "Place", "Median", "Interval", "Verdict"]);
-    for ranked in &group.cells {
+    let row = |ranked: &RankedCell<'_>| {
         let cell = ranked.cell;
-        let figure = metric.of_cell(cell).filter(|_| cell.verdict.is_ranked());
-        table.rows.push(vec![
-            label(cell),
-            self::place(ranked.rank),
-            figure.map_or("–".into(), |it| figures::value(it.value, metric.unit())),
-            figure.map_or("–".into(), |it| figures::interval(&it, metric.unit())),
-            match cell.verdict.reasons.first() {
-                Some(reason) => format!("{} ({})", cell.verdict.status, reason.kind.name().replace('_', " ")),
-                None => cell.verdict.status.to_string(),
-            },
-        ]);
-    }
-    table
+        let [value, interval] = figures::pair(metric.of_cell(cell).filter(|_| cell.verdict.is_ranked()), metric.unit());
+        let verdict = match cell.verdict.reasons.first() {
+            Some(reason) => format!("{} ({})", cell.verdict.status, reason.kind.name().replace('_', " ")),
+            None => cell.verdict.status.to_string(),
+        };
+        [label(cell), place(ranked.rank), value, interval, verdict]
+    };
+    DataTable::of(["Store", "Place", "Median", "Interval", "Verdict"], group.cells.iter().map(row))
 }

@@ -1,11 +1,12 @@
 //! The hockey stick: offered rate against response time, for each store whose highest rate was looked for.
 
 use crate::chart::{Chart, DataTable, slug};
+use crate::draw::axes::{self, extent, named, scale, tooltip};
 use crate::draw::bars::WIDEST_LINEAR;
 use crate::figures;
 use analysis::Unit;
 use serde_json::{Value, json};
-use study::{RateSearch, Study};
+use study::{RatePoint, RateSearch, Study};
 
 /// Returns one chart per search.
 pub(crate) fn charts(study: &Study) -> Vec<Chart> {
@@ -14,7 +15,7 @@ pub(crate) fn charts(study: &Study) -> Vec<Chart> {
 
 fn chart(search: &RateSearch) -> Chart {
     let sentence = super::sentences::sentence(search);
-    let line = |name: &str, colour: &str, dash: &str, figure: fn(&study::RatePoint) -> f64| {
+    let line = |name: &str, colour: &str, dash: &str, figure: fn(&RatePoint) -> f64| {
         let data: Vec<Value> = search
             .points
             .iter()
@@ -35,36 +36,28 @@ fn chart(search: &RateSearch) -> Chart {
             "label": { "formatter": name, "color": "$ink", "position": "insideStartTop" }, "data": [{ "xAxis": rate.value }] });
     }
     // A search that begins far below the edge would crowd its first steps at 0.
-    let offered = search.points.iter().map(|point| point.offered_ops_per_s);
-    let (least, most) = offered.fold((f64::INFINITY, 0.0f64), |(low, high), it| (low.min(it), high.max(it)));
-    let wide = most > WIDEST_LINEAR * least;
-    let mut table = DataTable::new(["Offered", "Achieved", "50 %", "99 %", "99.9 %", "Within the bound"]);
-    for point in &search.points {
-        let ns = |ns: f64| figures::value(ns, Unit::Nanoseconds);
-        table.rows.push(vec![
-            figures::value(point.offered_ops_per_s, Unit::PerSecond),
-            figures::value(point.achieved_ops_per_s, Unit::PerSecond),
-            ns(point.p50_ns),
-            ns(point.p99_ns),
-            ns(point.p99_9_ns),
-            format!("{} of {}", point.within, point.n),
-        ]);
-    }
+    let (least, most) = extent(search.points.iter().map(|point| point.offered_ops_per_s));
+    let offered = scale(most > WIDEST_LINEAR * least, "rate");
+    let row = |point: &RatePoint| {
+        let [offered, achieved] =
+            [point.offered_ops_per_s, point.achieved_ops_per_s].map(|it| figures::value(it, Unit::PerSecond));
+        let [p50, p99, p99_9] =
+            [point.p50_ns, point.p99_ns, point.p99_9_ns].map(|it| figures::value(it, Unit::Nanoseconds));
+        [offered, achieved, p50, p99, p99_9, format!("{} of {}", point.within, point.n)]
+    };
+    let columns = ["Offered", "Achieved", "50 %", "99 %", "99.9 %", "Within the bound"];
     Chart {
         id: slug(&format!("rate search {}", super::sentences::label(search))),
         title: format!("{}: response time against offered rate", super::sentences::label(search)),
         note: sentence.clone(),
         description: sentence,
         height: 340,
-        option: json!({
-            "grid": { "left": 8, "right": 28, "top": 40, "bottom": 44, "containLabel": true },
-            "legend": { "top": 4, "left": 8 },
-            "xAxis": { "type": if wide { "log" } else { "value" }, "min": if wide { Value::Null } else { json!(0) }, "name": format!("{} due per second", search.counts.noun()), "nameLocation": "middle", "nameGap": 26,
-                       "axisLabel": { "formatter": "@rate.axis" } },
-            "yAxis": { "type": "log", "axisLabel": { "formatter": "@ns.axis" } },
-            "tooltip": { "trigger": "axis", "valueFormatter": "@ns.value" },
-            "series": series,
-        }),
-        table,
+        option: axes::chart(
+            named(offered, format!("{} due per second", search.counts.noun())),
+            scale(true, "ns"),
+            tooltip("ns"),
+            series,
+        ),
+        table: DataTable::of(columns, search.points.iter().map(row)),
     }
 }

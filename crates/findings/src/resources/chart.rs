@@ -74,16 +74,12 @@ fn chart(resource: &Resource, cells: &[&Cell], part: &str, identities: &Identiti
     if rows.is_empty() {
         return None;
     }
-    let mut table = DataTable::new(["Store", "Median", "Interval"]);
-    let mut words = Vec::new();
-    for (cell, figure) in &rows {
-        if let Some(it) = figure {
-            let value = figures::value(it.value, resource.unit);
-            words.push(format!("{} {value}", label(cell)));
-            table.rows.push(vec![label(cell), value, figures::interval(it, resource.unit)]);
-        }
-    }
-    words.truncate(12);
+    let row = |(cell, figure): &(&Cell, Option<Quantity>)| {
+        let [value, interval] = figures::pair(*figure, resource.unit);
+        [label(cell), value, interval]
+    };
+    let table = DataTable::of(["Store", "Median", "Interval"], rows.iter().map(row));
+    let words: Vec<String> = table.rows.iter().take(12).map(|row| row[..2].join(" ")).collect();
     Some(Chart {
         id: slug(&format!("{} {part}", resource.title)),
         title: resource.title.into(),

@@ -2,6 +2,7 @@
 
 use super::sentences::{CountError, SetFigures, figures, step_text};
 use crate::chart::{Chart, DataTable, slug};
+use crate::draw::axes::marks;
 use crate::draw::bars::{bars, rows_height};
 use crate::identity::{Identities, label};
 use serde_json::json;
@@ -18,28 +19,20 @@ pub(crate) fn charts(cells: &[&Cell], part: &str, identities: &Identities) -> Ve
     bytes_chart(&shown, part, identities).into_iter().chain(errors).collect()
 }
 
-/// A figure without an interval: it is the same in every trial.
-fn plain(value: f64) -> Quantity {
-    Quantity { value, low: value, high: value, level: 0.0, n: 1 }
-}
-
 fn bytes_chart(shown: &[SetFigures<'_>], part: &str, identities: &Identities) -> Option<Chart> {
     let mut rows: Vec<(&Cell, Option<Quantity>)> =
-        shown.iter().filter_map(|it| Some((it.cell, Some(plain(it.bytes_per_id?))))).collect();
+        shown.iter().filter_map(|it| Some((it.cell, Some(Quantity::single(it.bytes_per_id?))))).collect();
     rows.sort_by(|a, b| a.1.map_or(0.0, |it| it.value).total_cmp(&b.1.map_or(0.0, |it| it.value)));
     if rows.is_empty() {
         return None;
     }
-    let mut table = DataTable::new(["Store", "Build", "Size", "Union", "Intersection", "Bytes per id"]);
-    let mut words = Vec::new();
-    for it in shown {
-        let bytes = it.bytes_text().unwrap_or_else(|| "–".into());
-        words.push(format!("{} {bytes}", label(it.cell)));
-        let mut row = vec![label(it.cell)];
-        row.extend(["build", "size", "union", "intersection"].map(|step| step_text(it, step)));
-        row.push(bytes);
-        table.rows.push(row);
-    }
+    let row = |it: &SetFigures<'_>| {
+        let [build, size, union, common] = ["build", "size", "union", "intersection"].map(|step| step_text(it, step));
+        [label(it.cell), build, size, union, common, it.bytes_text().unwrap_or_else(|| "–".into())]
+    };
+    let columns = ["Store", "Build", "Size", "Union", "Intersection", "Bytes per id"];
+    let table = DataTable::of(columns, shown.iter().map(row));
+    let words: Vec<String> = table.rows.iter().map(|row| format!("{} {}", row[0], row[5])).collect();
     Some(Chart {
         id: slug(&format!("bytes per id {part}")),
         title: "Bytes per id".into(),
@@ -64,22 +57,15 @@ fn error_chart(title: &str, errors: &[(&Cell, CountError)], part: &str, identiti
         return None;
     }
     let rows: Vec<(&Cell, Option<Quantity>)> =
-        errors.iter().map(|(cell, error)| (*cell, Some(plain(100.0 * error.found)))).collect();
+        errors.iter().map(|(cell, error)| (*cell, Some(Quantity::single(100.0 * error.found)))).collect();
     let mut option = bars(&rows, &[], "percent", identities);
     let theory: Vec<_> =
         errors.iter().enumerate().map(|(row, (_, error))| json!([100.0 * error.standard, row])).collect();
     if let Some(series) = option["series"].as_array_mut() {
-        series.push(json!({
-            "type": "scatter", "symbol": "diamond", "symbolSize": 11, "data": theory, "encode": { "x": 0, "y": 1 }, "silent": true,
-            "itemStyle": { "color": "$paper", "borderColor": "$ink", "borderWidth": 1.5 }, "z": 7,
-        }));
+        series.push(marks("diamond", theory));
     }
-    let mut table = DataTable::new(["Store", "Error", "Standard error of theory"]);
-    let mut words = Vec::new();
-    for (cell, error) in errors {
-        words.push(format!("{} {}", label(cell), error.text()));
-        table.rows.push(vec![label(cell), error.found_text(), error.standard_text()]);
-    }
+    let row = |(cell, error): &(&Cell, CountError)| [label(cell), error.found_text(), error.standard_text()];
+    let words: Vec<String> = errors.iter().map(|(cell, error)| format!("{} {}", label(cell), error.text())).collect();
     Some(Chart {
         id: slug(&format!("{title} {part}")),
         title: title.into(),
@@ -89,6 +75,6 @@ fn error_chart(title: &str, errors: &[(&Cell, CountError)], part: &str, identiti
         description: format!("{title}: {}.", words.join(", ")),
         height: rows_height(rows.len()),
         option,
-        table,
+        table: DataTable::of(["Store", "Error", "Standard error of theory"], errors.iter().map(row)),
     })
 }

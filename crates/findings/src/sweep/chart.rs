@@ -110,7 +110,7 @@ fn overlay(
     };
     let figure = |cell: &Cell| of_cell(cell).filter(|_| cell.verdict.is_ranked());
     let mut facets = Facets::new(along, metric.unit());
-    let mut table = DataTable::new(["Store", &along.key, "Others", "Median", "Interval"]);
+    let mut rows = Vec::new();
     for title in &combinations {
         facets.begin(title, "all");
         for name in line_names(cells) {
@@ -134,13 +134,10 @@ fn overlay(
             facets.line(&name, identities.line(first), points);
             for cell in own {
                 let it = figure(cell);
-                table.rows.push(vec![
-                    name.clone(),
-                    value_of(cell, &along.key).unwrap_or("–").to_owned(),
-                    title.clone(),
-                    it.map_or(cell.verdict.status.to_string(), |it| figures::value(it.value, metric.unit())),
-                    it.map_or("–".into(), |it| figures::interval(&it, metric.unit())),
-                ]);
+                let [value, interval] = figures::pair(it, metric.unit());
+                let value = if it.is_some() { value } else { cell.verdict.status.to_string() };
+                let at = value_of(cell, &along.key).unwrap_or("–").to_owned();
+                rows.push([name.clone(), at, title.clone(), value, interval]);
             }
         }
     }
@@ -155,7 +152,7 @@ fn overlay(
     facets.chart(
         format!("{} against {}", figures::title_of(metric, batches), along.key),
         format!("One line per store, medians with their intervals. Void cells are left out.{drawn}"),
-        table,
+        DataTable::of(["Store", &along.key, "Others", "Median", "Interval"], rows),
     )
 }
 
@@ -196,7 +193,7 @@ fn by_operation(
     let apart = stores.len() <= MOST_ACROSS;
     facets.columns = if apart { stores.len() } else { 2 };
     facets.legend = !apart;
-    let mut table = DataTable::new(["Store", "Operation", &along.key, "Median"]);
+    let mut rows = Vec::new();
     for name in &names {
         if !apart {
             facets.begin(name, name);
@@ -214,11 +211,9 @@ fn by_operation(
                     Some(Point { value: value_of(cell, &along.key)?, figure: figure(cell, name)?, interval: None })
                 })
                 .collect();
-            table.rows.extend(
-                points
-                    .iter()
-                    .map(|it| vec![store.clone(), name.clone(), it.value.to_owned(), figures::value(it.figure, unit)]),
-            );
+            let row =
+                |it: &Point<'_>| [store.clone(), name.clone(), it.value.to_owned(), figures::value(it.figure, unit)];
+            rows.extend(points.iter().map(row));
             facets.line(store, identities.line(first), points);
         }
     }
@@ -226,6 +221,7 @@ fn by_operation(
         true => "Operations down, stores across; the charts of one operation share a scale.",
         false => "One chart per operation, one line per store.",
     };
+    let table = DataTable::of(["Store", "Operation", &along.key, "Median"], rows);
     facets.chart(format!("{what}, against {}", along.key), note.into(), table)
 }
 

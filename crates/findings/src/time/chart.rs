@@ -2,6 +2,7 @@
 
 use super::curve;
 use crate::chart::{Chart, DataTable, slug};
+use crate::draw::axes::{self, extent, named, scale, tooltip};
 use crate::draw::bars::{first, left_out};
 use crate::draw::marked::MarkedStalls;
 use crate::draw::thin::thinned;
@@ -16,7 +17,7 @@ use words::Batches;
 const LEAST_S: f64 = 0.25;
 
 /// What the band is called.
-const KEYS: &str = "keys without answers";
+pub(crate) const KEYS: &str = "keys without answers";
 
 /// Charts of one part: rate, and 99th percentile, of each cell's median trial. `most_points` is what one cell may draw.
 pub(crate) fn charts(
@@ -107,9 +108,14 @@ fn band((cell, trial): &(&Cell, &TrialRecord), cells: usize) -> Option<Value> {
     }
     let name = if cells == 1 { KEYS.to_owned() } else { format!("{}: {KEYS}", label(cell)) };
     let data: Vec<Value> = dark_shares(trial).into_iter().map(|(at_s, percent)| json!([at_s, percent])).collect();
-    Some(json!({ "type": "line", "name": name, "yAxisIndex": 1, "step": "end",
-        "showSymbol": false, "data": data, "itemStyle": { "color": "$bad" }, "lineStyle": { "width": 1 },
-        "areaStyle": { "color": "$stall" }, "tooltip": { "valueFormatter": "@percent.value" } }))
+    Some(band_of(&name, data))
+}
+
+/// A band of shares of the keys, on the second axis.
+pub(crate) fn band_of(name: &str, data: Vec<Value>) -> Value {
+    json!({ "type": "line", "name": name, "yAxisIndex": 1, "step": "end",
+            "showSymbol": false, "data": data, "itemStyle": { "color": "$bad" }, "lineStyle": { "width": 1 },
+            "areaStyle": { "color": "$stall" }, "tooltip": { "valueFormatter": "@percent.value" } })
 }
 
 /// End of each interval and operations per second in it; records, where an operation carries several. What is left at the end of a phase,
@@ -135,11 +141,7 @@ fn option(
     points: &dyn Fn(&TrialRecord) -> Vec<(f64, f64)>,
 ) -> Value {
     let lines: Vec<(&Cell, Vec<(f64, f64)>)> = drawn.iter().map(|(cell, trial)| (*cell, points(trial))).collect();
-    let (least, most) = lines
-        .iter()
-        .flat_map(|line| &line.1)
-        .filter(|point| point.1 > 0.0)
-        .fold((f64::INFINITY, 0.0f64), |(low, high), point| (low.min(point.1), high.max(point.1)));
+    let (least, most) = extent(lines.iter().flat_map(|line| &line.1).map(|point| point.1).filter(|it| *it > 0.0));
     // A rate is read from 0; response times, and rates of very different stores, from a logarithmic axis.
     let logarithmic =
         unit == Unit::Nanoseconds || most > 40.0 * least && lines.iter().all(|line| line.1.iter().all(|it| it.1 > 0.0));
@@ -165,27 +167,22 @@ fn option(
         })
         .collect();
     let name = figures::chart_unit(unit);
-    let mut axes = vec![
-        json!({ "type": if logarithmic { "log" } else { "value" }, "min": if logarithmic { Value::Null } else { json!(0) },
-                "max": top(drawn, &lines).filter(|_| unit == Unit::PerSecond && !logarithmic),
-                "axisLabel": { "formatter": format!("@{name}.axis") } }),
-    ];
+    let mut y = scale(logarithmic, name);
+    y["max"] = json!(top(drawn, &lines).filter(|_| unit == Unit::PerSecond && !logarithmic));
     if !bands.is_empty() {
-        axes.push(json!({ "type": "value", "min": 0, "max": 100, "splitLine": { "show": false },
-                          "axisLabel": { "formatter": "@percent.axis" } }));
+        y = json!([y, percent_of_keys()]);
     }
-    let axes = if axes.len() == 1 { axes.remove(0) } else { axes.into() };
-    let series: Vec<Value> = series.into_iter().chain(bands).collect();
-    json!({
-        "grid": { "left": 8, "right": 24, "top": 40, "bottom": 44, "containLabel": true },
-        "legend": { "top": 4, "left": 8, "right": 8 },
-        "xAxis": { "type": "value", "min": 0, "name": "seconds since the clock was switched on", "nameLocation": "middle", "nameGap": 26,
-                   "axisLabel": { "formatter": "@seconds.axis" },
-                   "max": drawn.iter().map(|(_, trial)| trial.series.last().map_or(0.0, |it| it.at_s)).fold(0.0, f64::max) },
-        "yAxis": axes,
-        "tooltip": { "trigger": "axis", "valueFormatter": format!("@{name}.value") },
-        "series": series,
-    })
+    let mut x = named(scale(false, "seconds"), "seconds since the clock was switched on");
+    let ends_s = drawn.iter().filter_map(|(_, trial)| trial.series.last()).map(|point| point.at_s);
+    x["max"] = ends_s.fold(0.0, f64::max).into();
+    axes::chart(x, y, tooltip(name), series.into_iter().chain(bands).collect())
+}
+
+/// The axis of the share of the keys without answers.
+pub(crate) fn percent_of_keys() -> Value {
+    let mut axis = scale(false, "percent");
+    (axis["max"], axis["splitLine"]) = (100.into(), json!({ "show": false }));
+    axis
 }
 
 /// Where the axis of rates ends where nodes were made to fail: what was due meanwhile comes in a burst, beside which the usual rate would lie on the
@@ -218,17 +215,7 @@ fn describe(title: &str, drawn: &[(&Cell, &TrialRecord)]) -> String {
 }
 
 fn table(drawn: &[(&Cell, &TrialRecord)]) -> DataTable {
-    let mut table = DataTable::new([
-        "Store",
-        "Trial",
-        "Points",
-        "Mean rate",
-        "Lowest rate",
-        "Highest p99",
-        "Longest response",
-        "Stalls",
-    ]);
-    for (cell, trial) in drawn {
+    let row = |(cell, trial): &(&Cell, &TrialRecord)| {
         let lowest = rates(trial).into_iter().map(|point| point.1).fold(f64::INFINITY, f64::min);
         let highest = trial.series.iter().map(|it| it.p99_ns).max().unwrap_or_default();
         let longest = trial.series.iter().map(|it| it.max_ns).max().unwrap_or_default();
@@ -242,7 +229,7 @@ fn table(drawn: &[(&Cell, &TrialRecord)]) -> DataTable {
             })
             .collect();
         let more = if trial.stalls.len() > 5 { format!("; {} more", trial.stalls.len() - 5) } else { String::new() };
-        table.rows.push(vec![
+        [
             label(cell),
             trial.order.to_string(),
             trial.series.len().to_string(),
@@ -251,9 +238,10 @@ fn table(drawn: &[(&Cell, &TrialRecord)]) -> DataTable {
             figures::ns(highest, highest),
             figures::ns(longest, longest),
             if stalls.is_empty() { "none".into() } else { stalls.join("; ") + &more },
-        ]);
-    }
-    table
+        ]
+    };
+    let columns = ["Store", "Trial", "Points", "Mean rate", "Lowest rate", "Highest p99", "Longest response", "Stalls"];
+    DataTable::of(columns, drawn.iter().map(row))
 }
 
 #[cfg(test)]

@@ -2,13 +2,14 @@
 
 use super::sentences as tune;
 use crate::chart::{Chart, DataTable};
+use crate::draw::axes::{self, chart_of_rows, extent, named, scale, whiskers};
 use crate::draw::bars::{WIDEST_LINEAR, rows_height};
 use crate::figures;
 use analysis::Unit;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use study::{Quantity, Study, Tune, TuneEffect, TunedSetting};
-use words::{Batches, shown_rate, units};
+use words::{Batches, shown_rate};
 
 /// Values with an effect that are drawn.
 const MOST_EFFECTS: usize = 40;
@@ -41,29 +42,35 @@ fn effects(tune: &Tune) -> Option<Chart> {
                     "itemStyle": { "color": colour(effect, it) } })
         })
         .collect();
-    let whiskers: Vec<Value> = rows
+    let whisker_data: Vec<Value> = rows
         .iter()
         .enumerate()
         .filter(|(_, (_, it))| it.level > 0.0)
         .map(|(row, (_, it))| json!([it.value, row, it.low, it.high]))
         .collect();
-    let mut table = DataTable::new(["Value", "Times as good as the default", "Interval", "Differs from 1"]);
-    for (effect, it) in &rows {
-        let times = |value: f64| format!("{value:.2}x");
-        let interval = if it.level > 0.0 {
-            format!("{} to {}, {:.0} % interval, n = {}", times(it.low), times(it.high), it.level * 100.0, it.n)
-        } else {
-            format!("no interval, n = {}", it.n)
+    let row = |(effect, it): &(&TuneEffect, Quantity)| {
+        let interval = match it.level > 0.0 {
+            true => format!("{:.2}x to {:.2}x, {:.0} % interval, n = {}", it.low, it.high, it.level * 100.0, it.n),
+            false => format!("no interval, n = {}", it.n),
         };
-        table.rows.push(vec![
-            name(effect),
-            times(it.value),
-            interval,
-            if effect.separated { "yes" } else { "no" }.into(),
-        ]);
-    }
-    let words: Vec<String> =
-        rows.iter().take(12).map(|(effect, it)| format!("{} {:.2}x", name(effect), it.value)).collect();
+        let differs = if effect.separated { "yes" } else { "no" };
+        [name(effect), format!("{:.2}x", it.value), interval, differs.into()]
+    };
+    let columns = ["Value", "Times as good as the default", "Interval", "Differs from 1"];
+    let table = DataTable::of(columns, rows.iter().map(row));
+    let words: Vec<String> = table.rows.iter().take(12).map(|row| row[..2].join(" ")).collect();
+    let mut whiskers = whiskers(whisker_data);
+    (whiskers["itemStyle"]["color"], whiskers["z"]) = ("$muted".into(), 2.into());
+    let effects = json!({ "type": "scatter", "data": points, "encode": { "x": 0, "y": 1 }, "symbolSize": 11, "z": 5,
+        "markLine": { "silent": true, "symbol": "none", "label": { "show": false }, "data": [{ "xAxis": 1 }],
+                      "lineStyle": { "color": "$ink", "type": "solid" } } });
+    let mut option = chart_of_rows(
+        json!({ "type": "value", "scale": true, "axisLabel": { "formatter": "@ratio.axis" } }),
+        rows.iter().map(|(effect, _)| name(effect)).collect::<Vec<_>>(),
+        json!({ "trigger": "item", "formatter": "@ratio.interval" }),
+        vec![whiskers, effects],
+    );
+    option["grid"]["right"] = 28.into();
     Some(Chart {
         id: "tune-effects".into(),
         title: "The effect of each value by itself".into(),
@@ -72,20 +79,7 @@ fn effects(tune: &Tune) -> Option<Chart> {
             .into(),
         description: format!("Times as good as the default: {}.", words.join(", ")),
         height: rows_height(rows.len()) + 10,
-        option: json!({
-            "grid": { "left": 8, "right": 28, "top": 6, "bottom": 30, "containLabel": true },
-            "xAxis": { "type": "value", "scale": true, "axisLabel": { "formatter": "@ratio.axis" } },
-            "yAxis": { "type": "category", "inverse": true, "data": rows.iter().map(|(effect, _)| name(effect)).collect::<Vec<_>>(),
-                       "axisTick": { "show": false } },
-            "tooltip": { "trigger": "item", "formatter": "@ratio.interval" },
-            "series": [
-                { "type": "custom", "renderItem": "@whisker.x", "data": whiskers, "encode": { "x": [2, 3], "y": 1 }, "silent": true,
-                  "itemStyle": { "color": "$muted" }, "z": 2 },
-                { "type": "scatter", "data": points, "encode": { "x": 0, "y": 1 }, "symbolSize": 11, "z": 5,
-                  "markLine": { "silent": true, "symbol": "none", "label": { "show": false }, "data": [{ "xAxis": 1 }],
-                                "lineStyle": { "color": "$ink", "type": "solid" } } },
-            ],
-        }),
+        option,
         table,
     })
 }
@@ -106,8 +100,7 @@ fn front(study: &Study, tune: &Tune) -> Option<Chart> {
         .filter(|cell| !cell.baseline && cell.verdict.is_ranked())
         .filter_map(|cell| both(shown_rate(cell, batches), cell.p99_ns))
         .collect();
-    let (least, most) = tried.iter().fold((f64::INFINITY, 0.0f64), |(low, high), it| (low.min(it.1), high.max(it.1)));
-    let wide = most > WIDEST_LINEAR * least;
+    let (least, most) = extent(tried.iter().map(|it| it.1));
     let mut kept: Vec<&TunedSetting> = tune.pareto.iter().collect();
     kept.sort_by(|a, b| rate(b).total_cmp(&rate(a)));
     let points: Vec<Value> = kept
@@ -117,16 +110,15 @@ fn front(study: &Study, tune: &Tune) -> Option<Chart> {
             Some(json!({ "value": [rate, p99], "name": name(one, &tune.default) }))
         })
         .collect();
-    let mut table = DataTable::new(["Setting", &per_second, "p99", "Bytes per record"]);
-    for one in &kept {
-        let shown = |it: Option<Quantity>, unit| it.map_or("–".into(), |it| figures::with_interval(&it, unit));
-        table.rows.push(vec![
+    let row = |one: &&TunedSetting| {
+        [
             name(one, &tune.default),
-            shown(one.rate(), Unit::PerSecond),
-            shown(one.p99_ns, Unit::Nanoseconds),
-            one.bytes_per_record.map_or("–".into(), |it| units::bytes(it.max(0.0).round() as u64)),
-        ]);
-    }
+            figures::shown(one.rate(), Unit::PerSecond),
+            figures::shown(one.p99_ns, Unit::Nanoseconds),
+            one.bytes_per_record.map_or("–".into(), |it| figures::value(it, Unit::Bytes)),
+        ]
+    };
+    let table = DataTable::of(["Setting", &per_second, "p99", "Bytes per record"], kept.iter().map(row));
     let words: Vec<String> =
         table.rows.iter().take(8).map(|row| format!("{}: {}, p99 {}, {}", row[0], row[1], row[2], row[3])).collect();
     Some(Chart {
@@ -138,20 +130,19 @@ fn front(study: &Study, tune: &Tune) -> Option<Chart> {
         ),
         description: format!("Settings no other beats in everything. {}.", words.join("; ")),
         height: 340,
-        option: json!({
-            "grid": { "left": 8, "right": 28, "top": 40, "bottom": 44, "containLabel": true },
-            "legend": { "top": 4, "left": 8, "right": 8 },
-            "xAxis": { "type": "value", "scale": true, "name": format!("{counted} per second"), "nameLocation": "middle", "nameGap": 26,
-                       "axisLabel": { "formatter": "@rate.axis" } },
-            "yAxis": { "type": if wide { "log" } else { "value" }, "min": if wide { Value::Null } else { json!(0) },
-                       "axisLabel": { "formatter": "@ns.axis" } },
-            "tooltip": { "trigger": "item", "formatter": "@rate.p99" },
-            "series": [
-                { "type": "scatter", "name": "tried", "data": tried, "symbolSize": 7, "itemStyle": { "color": "$baseline" } },
-                { "type": "scatter", "name": "no other beats it", "data": points, "symbol": "diamond", "symbolSize": 13, "z": 5,
-                  "itemStyle": { "color": "$c1", "borderColor": "$paper", "borderWidth": 1 } },
+        option: axes::chart(
+            named(
+                json!({ "type": "value", "scale": true, "axisLabel": { "formatter": "@rate.axis" } }),
+                format!("{counted} per second"),
+            ),
+            scale(most > WIDEST_LINEAR * least, "ns"),
+            json!({ "trigger": "item", "formatter": "@rate.p99" }),
+            vec![
+                json!({ "type": "scatter", "name": "tried", "data": tried, "symbolSize": 7, "itemStyle": { "color": "$baseline" } }),
+                json!({ "type": "scatter", "name": "no other beats it", "data": points, "symbol": "diamond", "symbolSize": 13, "z": 5,
+                        "itemStyle": { "color": "$c1", "borderColor": "$paper", "borderWidth": 1 } }),
             ],
-        }),
+        ),
         table,
     })
 }

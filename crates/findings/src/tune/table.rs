@@ -7,23 +7,17 @@ use words::{Batches, units};
 
 /// Returns the settings that no other beats; the rate is of what their operations carry.
 pub(super) fn front(tune: &Tune, batches: Option<Batches>) -> Option<FigureTable> {
-    let title = "No other setting is better in all of these at once";
-    let mut table =
-        FigureTable::of_figures(title, ["SETTING", batches.map_or("OP/S", Batches::title), "P99", "B/RECORD"]);
-    table.rows = tune.pareto.iter().map(|one| front_row(one, tune)).collect();
-    (!table.rows.is_empty()).then_some(table)
-}
-
-fn front_row(one: &TunedSetting, tune: &Tune) -> Vec<FigureText> {
+    let columns = ["SETTING", batches.map_or("OP/S", Batches::title), "P99", "B/RECORD"];
     let or_dash = |text: Option<String>| text.unwrap_or_else(|| "-".into());
-    [
-        changes(&one.setting, &tune.default),
-        or_dash(one.rate().map(|rate| units::count(rate.value))),
-        or_dash(one.p99_ns.map(|p99| units::duration(p99.value * 1e-9))),
-        or_dash(one.bytes_per_record.map(units::count)),
-    ]
-    .map(FigureText::from)
-    .into()
+    let row = |one: &TunedSetting| {
+        [
+            changes(&one.setting, &tune.default),
+            or_dash(one.rate().map(|rate| units::count(rate.value))),
+            or_dash(one.p99_ns.map(|p99| units::duration(p99.value * 1e-9))),
+            or_dash(one.bytes_per_record.map(units::count)),
+        ]
+    };
+    FigureTable::of_figures("No other setting is better in all of these at once", columns, tune.pareto.iter().map(row))
 }
 
 /// Returns what each value does that does anything.

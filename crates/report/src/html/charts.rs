@@ -2,7 +2,8 @@
 
 use crate::view::Report;
 use findings::{
-    Arrangement, Block, Breadth, Chart, DataTable, FigureTable, FigureText, Finding, FindingPart, Sentence, Side, Tone,
+    Arrangement, Block, Breadth, Chart, ColumnRole, DataTable, FigureTable, FigureText, Finding, FindingPart, Sentence,
+    Tone,
 };
 use maud::{Markup, PreEscaped, html};
 
@@ -81,18 +82,23 @@ fn sentence(sentence: &Sentence) -> Markup {
 /// Tables of more columns have smaller letters.
 const MOST_COLUMNS: usize = 8;
 
-fn titled(table: &FigureTable) -> Markup {
-    let shown = table.columns_in(Breadth::Wide);
-    let class = |at: usize| (table.columns[at].side == Side::Right).then_some("num");
-    let meanings = table.meanings();
+/// Tables of more rows scroll in a frame.
+pub(super) const MOST_ROWS: usize = 30;
+
+pub(super) fn titled(table: &FigureTable) -> Markup {
+    let shown = table.columns_in(Breadth::Widest);
+    let role = |at: usize| table.columns[at].role;
+    let class = |at: usize| (role(at) == ColumnRole::Figures).then_some("num");
+    let names = shown.iter().find(|at| role(**at) == ColumnRole::Specs).or(shown.first());
+    let meanings = table.meanings(Breadth::Widest);
     html! {
-        div.scroll tabindex="0" role="region" aria-label=(table.title) {
+        div class=(if table.rows.len() > MOST_ROWS { "scroll tall" } else { "scroll" }) tabindex="0" role="region" aria-label=(table.title) {
             table class=[(shown.len() > MOST_COLUMNS).then_some("wide")] {
                 caption { (table.title) }
                 thead { tr { @for &at in &shown { th scope="col" class=[class(at)] { (table.columns[at].heading()) } } } }
                 tbody {
                     @for row in &table.rows {
-                        tr { @for &at in &shown { @if at == 0 { th scope="row" { (text(&row[at])) } } @else { td class=[class(at)] { (text(&row[at])) } } } }
+                        tr { @for &at in &shown { @if Some(&at) == names { th scope="row" { (text(&row[at])) } } @else { td class=[class(at)] { (text(&row[at])) } } } }
                     }
                 }
             }
@@ -103,7 +109,8 @@ fn titled(table: &FigureTable) -> Markup {
 
 fn text(it: &FigureText) -> Markup {
     // A page has the longer sign of what is not there.
-    let text = if it.text == "-" { "–" } else { &it.text };
+    let dashed = |text| if text == "-" { "–" } else { text };
+    let text = dashed(&it.text);
     html! {
         @match it.tone {
             Tone::Plain | Tone::Detail => (text),
@@ -114,6 +121,7 @@ fn text(it: &FigureText) -> Markup {
             Tone::Faint => span.note { (text) },
         }
         @if !it.note.is_empty() { br; span.note { (it.note) } }
+        @for detail in &it.details { br; span.note { (dashed(detail)) } }
     }
 }
 

@@ -54,7 +54,7 @@ fn markdown(what: &str, sources: &[Source], said: &ComparisonText, sign_of_pair:
     for (pair, block) in of_pairs() {
         if let Block::Table(table) = block {
             let _ = write!(text, "\n<details><summary>{}</summary>\n\n", html(&pair.label));
-            blocks::rows(&mut text, table);
+            blocks::rows(&mut text, table, &table.rows);
             text += "\n</details>\n";
         }
     }

@@ -1,7 +1,7 @@
 //! What findings say, as Markdown: sentences and tables. Pictures are in the page.
 
-use crate::markdown::escaped;
-use findings::{Block, Breadth, FigureTable, FigureText, Finding, Sentence, Side, Tone};
+use crate::markdown::{code, escaped};
+use findings::{Block, Breadth, ColumnRole, FigureTable, FigureText, Finding, Sentence, Tone};
 use std::fmt::Write;
 
 /// Writes what these findings say of the part with this label.
@@ -27,28 +27,31 @@ fn sentence(text: &mut String, sentence: &Sentence) {
 
 fn table(text: &mut String, table: &FigureTable) {
     let _ = write!(text, "\n**{}**\n\n", escaped(&table.title));
-    rows(text, table);
-    let meanings = table.meanings();
+    rows(text, table, &table.rows);
+    let meanings = table.meanings(Breadth::Wide);
     if !meanings.is_empty() {
         let _ = writeln!(text, "\n{}", escaped(&meanings));
     }
 }
 
-/// Writes the columns and rows of a table.
-pub(crate) fn rows(text: &mut String, table: &FigureTable) {
+/// Writes the columns of a table, and these of its rows.
+pub(crate) fn rows<'a>(text: &mut String, table: &FigureTable, rows: impl IntoIterator<Item = &'a Vec<FigureText>>) {
     let shown = table.columns_in(Breadth::Wide);
     let line = |texts: Vec<String>| format!("| {} |\n", texts.join(" | "));
-    let rule = |side: Side| if side == Side::Left { "---" } else { "--:" }.to_owned();
+    let rule = |role| if role == ColumnRole::Figures { "--:" } else { "---" }.to_owned();
     let columns = || shown.iter().map(|at| &table.columns[*at]);
     *text += &line(columns().map(|column| escaped(column.heading())).collect());
-    *text += &line(columns().map(|column| rule(column.side)).collect());
-    for row in &table.rows {
-        *text += &line(shown.iter().map(|at| cell(&row[*at])).collect());
+    *text += &line(columns().map(|column| rule(column.role)).collect());
+    for row in rows {
+        *text += &line(shown.iter().map(|at| cell(&row[*at], table.columns[*at].role)).collect());
     }
 }
 
-fn cell(it: &FigureText) -> String {
-    let text = escaped(it.text.trim_end());
+fn cell(it: &FigureText, role: ColumnRole) -> String {
+    let text = match role {
+        ColumnRole::Specs => code(&it.text).replace('|', "\\|"),
+        _ => escaped(it.text.trim_end()),
+    };
     let text = if it.tone == Tone::Bad { format!("**{text}**") } else { text };
     if it.note.is_empty() { text } else { format!("{text} ({})", escaped(&it.note)) }
 }

@@ -1,8 +1,15 @@
-//! What a row cannot hold: what was really measured, what was emulated, what time went into.
+//! The name of a store in a row, and what a row cannot hold: what was really measured, what was emulated, what time went into.
 
-use crate::layout::FIXED_BLANK;
-use study::{Cell, Study};
+use analysis::Group;
+use study::{Cell, Class, Durability, Study};
 use words::units;
+
+/// Returns the notes on the table of a study.
+pub fn footnotes(study: &Study) -> Vec<String> {
+    let cells: Vec<&Cell> = study.cells.iter().collect();
+    let emulations = Emulations::of(study);
+    emulations.notes().chain(burning(&cells)).chain(products(&cells)).chain(instrument(study)).collect()
+}
 
 /// The spec without the durability its heading states.
 fn spec(cell: &Cell) -> String {
@@ -14,14 +21,32 @@ fn spec(cell: &Cell) -> String {
     parts.join(",")
 }
 
-/// Returns the store as the table names it: its spec, a mark, and the product where the name does not say it, e.g. `mongodb [1] (FerretDB
-/// 1.24)`.
-pub(crate) fn store_label(cell: &Cell, mark: &str) -> String {
+/// Returns the store where there is little room: its spec, a mark, and the product where the name does not say it, e.g. `mongodb [1]
+/// (FerretDB 1.24)`.
+pub(super) fn short_name(cell: &Cell, mark: &str) -> String {
     let label = spec(cell) + mark;
     if cell.product.is_empty() || says_its_product(cell) {
         return label;
     }
-    format!("{label} ({})", product(cell).replace(' ', &FIXED_BLANK.to_string()))
+    format!("{label} ({})", product(cell).replace(' ', "\u{a0}"))
+}
+
+/// Returns what else there is to say of a store: its product, its class and what it promises, what it was helped with.
+pub(super) fn details(cell: &Cell, group: &Group<'_>) -> Vec<String> {
+    let says = |level: Durability| match (level, cell.durability_source().and_then(words::whose_word)) {
+        (_, Some(whose)) => format!(", {whose}"),
+        (Durability::None, None) => String::new(),
+        _ => format!(", {}", words::shown_in_words(cell.durability_shown.as_ref())),
+    };
+    let level = group.durability.map_or(String::new(), |level| format!(", {level}{}", says(level)));
+    let emulated = if cell.emulated.is_empty() { "" } else { "emulated: " };
+    let product = if cell.product.is_empty() { "" } else { &cell.store_version };
+    let details = [
+        format!("{} {product}", cell.product),
+        format!("{}{level}", group.class.map_or("", Class::name)),
+        format!("{emulated}{}", cell.emulated.join(", ")),
+    ];
+    details.into_iter().filter(|it| !it.trim().is_empty()).collect()
 }
 
 /// Whether the name of the store is (part of) the name of the product: `tyrant` and Tokyo Tyrant, not `mongodb` and FerretDB.
@@ -43,7 +68,7 @@ fn short_version(version: &str) -> &str {
 }
 
 /// Names what was measured: `Redis 7.0.15, LMDB 0.9.24, FerretDB 1.24.0 (mongodb)`.
-pub(crate) fn products(cells: &[&Cell]) -> Option<String> {
+fn products(cells: &[&Cell]) -> Option<String> {
     let mut products: Vec<String> = Vec::new();
     for cell in cells.iter().filter(|cell| !cell.baseline && !cell.product.is_empty()) {
         let name = if says_its_product(cell) { String::new() } else { format!(" ({})", cell.store) };
@@ -55,8 +80,8 @@ pub(crate) fn products(cells: &[&Cell]) -> Option<String> {
     (!products.is_empty()).then(|| format!("Measured: {}.", products.join(", ")))
 }
 
-/// Returns which stores were made slower on purpose.
-pub(crate) fn burning(cells: &[&Cell]) -> Option<String> {
+/// Says which stores were made slower on purpose.
+fn burning(cells: &[&Cell]) -> Option<String> {
     let burns = |cell: &&&Cell| cell.store.split(',').any(|part| part.starts_with("burn="));
     let mut slowed: Vec<String> = cells.iter().filter(burns).map(|cell| cell.store.clone()).collect();
     slowed.dedup();
@@ -65,8 +90,8 @@ pub(crate) fn burning(cells: &[&Cell]) -> Option<String> {
     })
 }
 
-/// Returns whether the instrument was proved right on this machine: `Instrument checked here on 2026-11-21: 16 of 16 proofs hold.`
-pub(crate) fn instrument(study: &Study) -> Option<String> {
+/// Says whether the instrument was proved right on this machine: `Instrument checked here on 2026-11-21: 16 of 16 proofs hold.`
+fn instrument(study: &Study) -> Option<String> {
     let checked = study.selftest.as_ref()?;
     let day = checked.checked_at.split('T').next().unwrap_or_default();
     let (holding, all) = (checked.holding(), checked.proofs.len());
@@ -83,12 +108,12 @@ pub(crate) fn instrument(study: &Study) -> Option<String> {
 }
 
 /// Numbers of the footnotes on emulated operations, one per distinct set.
-pub(crate) struct Emulations(Vec<Vec<String>>);
+pub(super) struct Emulations(Vec<Vec<String>>);
 
 impl Emulations {
-    pub(crate) fn of(cells: &[&Cell]) -> Emulations {
+    pub(super) fn of(study: &Study) -> Emulations {
         let mut sets: Vec<Vec<String>> = Vec::new();
-        for cell in cells.iter().filter(|cell| !cell.emulated.is_empty()) {
+        for cell in study.cells.iter().filter(|cell| !cell.emulated.is_empty()) {
             if !sets.contains(&cell.emulated) {
                 sets.push(cell.emulated.clone());
             }
@@ -97,12 +122,12 @@ impl Emulations {
     }
 
     /// Returns ` [1]`, or nothing.
-    pub(crate) fn mark(&self, cell: &Cell) -> String {
+    pub(super) fn mark(&self, cell: &Cell) -> String {
         let at = self.0.iter().position(|set| *set == cell.emulated);
         at.map(|at| format!(" [{}]", at + 1)).unwrap_or_default()
     }
 
-    pub(crate) fn notes(&self) -> impl Iterator<Item = String> {
+    fn notes(&self) -> impl Iterator<Item = String> {
         self.0.iter().enumerate().map(|(at, set)| {
             // `reduce by scan` says how, `append` alone does not.
             let lacks: Vec<&str> = set.iter().map(|name| name.split(" by ").next().unwrap_or(name)).collect();
@@ -118,7 +143,7 @@ impl Emulations {
 }
 
 /// Returns how fast stores read back what they were given, beside the timed rate; one sentence for all.
-pub(crate) fn read_back(cells: &[&Cell], noun: &str) -> Option<String> {
+pub fn read_back(cells: &[&Cell], noun: &str) -> Option<String> {
     let known = |cell: &&&Cell| cell.verdict.is_ranked() && !cell.baseline;
     let rate = |cell: &&Cell| {
         let rate = units::count(cell.read_back_per_s?.value);
