@@ -57,6 +57,7 @@ mod scripts;
 mod selftest;
 mod servers;
 mod sets;
+mod shop;
 mod split;
 mod sql;
 mod stores;
