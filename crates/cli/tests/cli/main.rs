@@ -58,6 +58,7 @@ mod selftest;
 mod servers;
 mod set_up;
 mod sets;
+mod shop;
 mod split;
 mod sql;
 mod stores;

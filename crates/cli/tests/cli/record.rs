@@ -12,7 +12,16 @@ use std::time::{Duration, Instant};
 use testkit::waiting;
 
 /// A program of the test's own, ended with it.
-struct Running(Child);
+pub struct Running(pub Child);
+
+impl Running {
+    /// Ends a recorder as Ctrl-C does, and waits for it.
+    pub fn interrupt(mut self) {
+        // SAFETY: the process is this test's own, and was not waited for.
+        unsafe { libc::kill(self.0.id() as i32, libc::SIGINT) };
+        assert!(self.0.wait().unwrap().success());
+    }
+}
 
 impl Drop for Running {
     fn drop(&mut self) {
@@ -30,14 +39,18 @@ fn redis(directory: &Path) -> Running {
     running
 }
 
-/// Starts a recording; returns it with its port.
+/// Starts a recording of the test's own Redis; returns it with its port.
 fn recorder(desk: &Desk, words: &str) -> (Running, String) {
-    let socket = desk.path().join("redis.sock");
-    let words = format!("record redis-unix://{} --listen 127.0.0.1:0 {words}", socket.display());
+    recorder_of(desk, &format!("redis-unix://{}", desk.path().join("redis.sock").display()), words)
+}
+
+/// Starts a recording of a store; returns it with its port.
+pub fn recorder_of(desk: &Desk, store: &str, words: &str) -> (Running, String) {
+    let words = format!("record {store} --listen 127.0.0.1:0 {words}");
     let mut running = Running(desk.command(&words).stderr(Stdio::piped()).spawn().unwrap());
     let mut line = String::new();
     BufReader::new(running.0.stderr.take().unwrap()).read_line(&mut line).unwrap();
-    let port = line.split("127.0.0.1:").nth(1).and_then(|rest| rest.split(' ').next()).map(str::to_owned);
+    let port = line.split("Connect to 127.0.0.1:").nth(1).and_then(|rest| rest.split(' ').next()).map(str::to_owned);
     (running, port.unwrap_or_else(|| panic!("{line}")))
 }
 
@@ -69,11 +82,9 @@ fn benchmark(port: &str, requests: &str) {
 fn what_an_application_did_is_recorded_until_ctrl_c_and_replayed_on_other_stores_with_one_answer() {
     let desk = Desk::new();
     let _redis = redis(desk.path());
-    let (mut recorder, port) = recorder(&desk, "-o app.kvtrace");
+    let (recorder, port) = recorder(&desk, "-o app.kvtrace");
     benchmark(&port, "3000");
-    // SAFETY: the process is this test's own, and was not waited for.
-    unsafe { libc::kill(recorder.0.id() as i32, libc::SIGINT) };
-    assert!(recorder.0.wait().unwrap().success());
+    recorder.interrupt();
     let ran = desk.kvtrial("run replay --data app.kvtrace -s ram -s lmdb -s redis-unix -s memcached-unix --clients 4 --no-baselines --repeats 1 --warmups 0 --out out");
     assert_eq!(ran.status, 0, "{}", ran.said());
     let input = &ran.cells()[0]["input"];
@@ -123,13 +134,11 @@ fn talk(port: &str, lines: &str) {
 fn every_command_is_sent_as_it_was_and_a_reply_that_differs_is_said_in_words() {
     let desk = Desk::new();
     let _redis = redis(desk.path());
-    let (mut recorder, port) = recorder(&desk, "-o same.kvtrace --keep keys --keep values");
+    let (recorder, port) = recorder(&desk, "-o same.kvtrace --keep keys --keep values");
     let lines = "SET a 1\r\nINCR a\r\nHSET h f v g w\r\nHGETALL h\r\nLPUSH l x y z\r\nLRANGE l 0 -1\r\nGET none\r\nMULTI\r\nINCR a\r\nEXEC\r\n\
                  ZADD z 1.5 m\r\nZSCORE z m\r\nNOSUCH x\r\nLPOP a\r\nTIME\r\nHELLO 3\r\nHGETALL h\r\nZSCORE z m\r\nGET none\r\nGET a\r\n";
     talk(&port, lines);
-    // SAFETY: the process is this test's own, and was not waited for.
-    unsafe { libc::kill(recorder.0.id() as i32, libc::SIGINT) };
-    assert!(recorder.0.wait().unwrap().success());
+    recorder.interrupt();
     let replay = "run replay --set commands=all -s redis-unix --clients 1 --no-baselines --repeats 1 --warmups 0";
     let ran = desk.kvtrial(&format!("{replay} --data same.kvtrace --out out"));
     assert_eq!(ran.status, 0, "{}", ran.said());
@@ -140,11 +149,9 @@ fn every_command_is_sent_as_it_was_and_a_reply_that_differs_is_said_in_words() {
     assert_eq!(count("commands_not_sent"), 3, "{facts}");
     std::fs::remove_dir_all(desk.path().join("out")).unwrap();
     // The application was answered from what was there before: a store that is empty answers otherwise.
-    let (mut recorder, port) = self::recorder(&desk, "-o other.kvtrace --keep keys --keep values");
+    let (recorder, port) = self::recorder(&desk, "-o other.kvtrace --keep keys --keep values");
     talk(&port, "GET a\r\nLLEN l\r\nSET b 2\r\nGET b\r\n");
-    // SAFETY: as above.
-    unsafe { libc::kill(recorder.0.id() as i32, libc::SIGINT) };
-    assert!(recorder.0.wait().unwrap().success());
+    recorder.interrupt();
     let ran = desk.kvtrial(&format!("{replay} --data other.kvtrace --out out"));
     let facts = &ran.only()["answer"]["facts"];
     assert_eq!((facts["replies_differ"].as_u64(), facts["replies_same"].as_u64()), (Some(2), Some(2)), "{facts}");

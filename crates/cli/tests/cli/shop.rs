@@ -1,0 +1,83 @@
+//! The shop of `examples/shop.py`, an application in another language: recorded by changing its port, and replayed on five stores.
+#![allow(clippy::unwrap_used)]
+
+use crate::common;
+use crate::record;
+
+use common::{Desk, Ran, named};
+use std::net::TcpStream;
+use std::process::{Command, Stdio};
+use testkit::{free_port, waiting};
+
+const STORES: [&str; 5] = ["redis", "redis-unix", "memcached", "lmdb", "sqlite"];
+
+/// Starts a store of the shop's own, without a password; returns it with its port.
+fn server(store: &str, directory: &std::path::Path) -> (record::Running, u16) {
+    let port = free_port();
+    let words = match store {
+        "redis" => format!("redis-server --bind 127.0.0.1 --save --port {port}"),
+        _ => format!("memcached -u root -l 127.0.0.1 -p {port}"),
+    };
+    let mut words = words.split(' ');
+    let mut command = Command::new(words.next().unwrap());
+    // An option without a value: Redis saves nothing.
+    command.args(words.flat_map(|word| if word == "--save" { vec![word, ""] } else { vec![word] }));
+    let running = record::Running(command.current_dir(directory).stdout(Stdio::null()).spawn().unwrap());
+    waiting::until("the store of the shop listens", || TcpStream::connect(("127.0.0.1", port)).is_ok());
+    (running, port)
+}
+
+/// Runs the shop with its store at a port; returns what it says: what was sold, and a digest of all pages.
+fn shop(store: &str, port: &str, words: &[&str]) -> String {
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/shop.py");
+    let ran = Command::new("python3")
+        .args([script, store, port])
+        .args(words)
+        .env("PYTHONPATH", std::env::var("KVTRIAL_PYTHON_PACKAGES").unwrap_or_default())
+        .output()
+        .unwrap();
+    let errors = String::from_utf8_lossy(&ran.stderr);
+    assert!(ran.status.success(), "python3 -m pip install redis pymemcache, or run ./test: {errors}");
+    String::from_utf8(ran.stdout).unwrap()
+}
+
+/// Records the shop with one store, and replays that on all.
+fn recorded(store: &str, keep: &str, words: &[&str]) -> (Desk, Ran) {
+    let desk = Desk::new();
+    let [(_one, own), (_two, other)] = [server(store, desk.path()), server(store, desk.path())];
+    let url = format!("{store}://127.0.0.1:{own}");
+    let (recorder, port) = record::recorder_of(&desk, &url, &format!("-o shop.kvtrace {keep}"));
+    let said = shop(store, &port, words);
+    recorder.interrupt();
+    assert_eq!(said, shop(store, &other.to_string(), words), "without the recorder");
+    assert!(said.contains(" orders, "), "{said}");
+    assert_ne!(said, shop(store, &other.to_string(), &["--seed", "7"]));
+    let words = "--data shop.kvtrace --clients 4 --no-baselines --repeats 1 --warmups 0 --out out";
+    let ran = desk.kvtrial(&format!("run replay {words} {}", named(&STORES)));
+    (desk, ran)
+}
+
+#[test]
+fn the_shop_is_answered_the_same_through_the_recorder_and_replayed_on_five_stores_with_one_answer() {
+    for store in ["redis", "memcached"] {
+        let (desk, ran) = recorded(store, "", &[]);
+        assert_eq!(ran.status, 0, "{}", ran.said());
+        for other in STORES {
+            assert!(ran.is_ranked(other) && ran.digest(other) == ran.digest("redis"), "{other}: {}", ran.said());
+            assert_eq!(ran.cell(other)["answer"]["facts"]["get_hits"], ran.cell("lmdb")["answer"]["facts"]["get_hits"]);
+            assert!(ran.stdout.contains(other), "{}", ran.stdout);
+        }
+        let input = &ran.study.as_ref().unwrap()["input"];
+        assert!(input["gets"].as_u64().unwrap() > 5_000 && input["sets"].as_u64().unwrap() > 2_000, "{input}");
+        assert!(desk.path().join("out/report.html").exists(), "{:?}", std::fs::read_dir(desk.path().join("out")));
+    }
+}
+
+#[test]
+fn every_command_of_the_shop_is_answered_by_another_redis_as_it_was() {
+    let desk = recorded("redis", "--keep keys --keep values", &["--threads", "1"]).0;
+    let words = "--set commands=all --data shop.kvtrace --clients 1 --no-baselines --repeats 1 --warmups 0 --out all";
+    let ran = desk.kvtrial(&format!("run replay {words} -s redis"));
+    assert_eq!(ran.status, 0, "{}", ran.said());
+    assert!(ran.stdout.contains("replies are as the recorded ones on redis"), "{}", ran.stdout);
+}
