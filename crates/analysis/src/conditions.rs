@@ -159,11 +159,12 @@ fn unlike_ways(a: &Crash, b: &Crash) -> Vec<(&'static str, String, String)> {
 }
 
 /// Returns how crashes were made, in the words of the options; `None` where a study does not say so.
-fn ways(crash: &Crash) -> [(&'static str, Option<String>); 7] {
+fn ways(crash: &Crash) -> [(&'static str, Option<String>); 8] {
     let how = match crash.means {
         CrashMeans::Kill => "kill",
         CrashMeans::Freeze => "freeze",
         CrashMeans::Command => "a command",
+        CrashMeans::Power => "power",
     };
     let nodes = match crash.nodes {
         StruckNodes::One => "1",
@@ -179,6 +180,7 @@ fn ways(crash: &Crash) -> [(&'static str, Option<String>); 7] {
     let time = |seconds: f64| Duration::try_from_secs_f64(seconds).map(|it| format!("{it:?}")).unwrap_or_default();
     [
         ("--how", Some(how.into())),
+        ("--disk", crash.disk.map(|disk| disk.name().into())),
         ("--nodes", Some(nodes.into())),
         ("--during", Some(during.into())),
         ("--clients", Some(crash.clients.to_string())),

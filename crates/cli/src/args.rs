@@ -13,7 +13,7 @@ use crate::{failure, shell_words};
 pub use choosing::ChooseArguments;
 use clap::{Args, ColorChoice, Parser, Subcommand};
 pub use comparing::{CompareArguments, ComparisonFormat, NoisyGate, ReportArguments, StudyFormat};
-pub use proving::{CheckArguments, CrashArguments, MeansArgument, MomentArgument, NodesArgument};
+pub use proving::{CheckArguments, CrashArguments, DiskArgument, MeansArgument, MomentArgument, NodesArgument};
 pub use reading::{read, right_form};
 pub use recording::{FitArguments, KeepArgument, RecordArguments};
 pub use running::{OrderArgument, RunArguments};
@@ -82,6 +82,9 @@ pub enum Command {
     /// Fork worker processes for trials; kvtrial starts it itself
     #[command(hide = true)]
     ForkServer,
+    /// Be the disk whose power is cut; kvtrial starts it itself
+    #[command(hide = true)]
+    DiskServer,
 }
 
 /// Options of `tune`.

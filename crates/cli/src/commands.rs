@@ -51,6 +51,10 @@ pub fn carry_out(arguments: Arguments, leave: Leave) -> ExitCode {
             runner::serve_fork_server(); // ends with kvtrial
             ExitCode::SUCCESS
         }
+        Command::DiskServer => {
+            runner::serve_disk(); // ends with kvtrial
+            ExitCode::SUCCESS
+        }
         command => {
             output::choose(arguments.color);
             said(prepare(leave).and_then(|()| user_command(command)))
@@ -88,7 +92,7 @@ fn user_command(command: Command) -> Result<u8, CommandFailure> {
         Command::New(arguments) => new::new(&arguments),
         Command::Completions(arguments) => completions::completions(&arguments),
         Command::Man(arguments) => man::man(&arguments),
-        Command::EchoServer(_) | Command::ForkServer => Ok(failure::GOOD), // no user's
+        Command::EchoServer(_) | Command::ForkServer | Command::DiskServer => Ok(failure::GOOD), // no user's
     };
     // Private servers and directories are gone with their owners by now; what a forgotten one would leave is removed here.
     host::end_all();

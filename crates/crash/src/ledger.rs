@@ -5,6 +5,7 @@
 //! store, made before the operation is handed to the store; that it was acknowledged is one store of a time. A writer
 //! killed at any instruction so leaves whole entries only.
 
+use serde::{Deserialize, Serialize};
 use std::fs::{File, OpenOptions};
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd};
@@ -51,6 +52,15 @@ pub struct SentWrite {
     /// The time of the acknowledgement, on the system's monotonic clock; `None`: the write was in flight, or failed, and may have
     /// happened.
     pub acknowledged_at_ns: Option<u64>,
+}
+
+/// What an acknowledgement after the moment of the crash means.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum LateAnswer {
+    /// The store still lived: it counts.
+    Counts,
+    /// The disk had no power any more: the write may be there or not.
+    InDoubt,
 }
 
 /// Memory shared by kvtrial and the process whose clients write.
@@ -234,6 +244,16 @@ impl Page<'_> {
             kind: WriteKind::of(what >> 32),
             acknowledged_at_ns: (when > 0).then_some(when),
         })
+    }
+
+    /// Returns all writes sent so far, in their order, as a crash at this moment leaves them.
+    pub fn entries_at(&self, crash_at_ns: u64, late: LateAnswer) -> Vec<SentWrite> {
+        let mut entries = self.entries();
+        if late == LateAnswer::InDoubt {
+            let is_late = |entry: &&mut SentWrite| entry.acknowledged_at_ns.is_some_and(|at| at > crash_at_ns);
+            entries.iter_mut().filter(is_late).for_each(|entry| entry.acknowledged_at_ns = None);
+        }
+        entries
     }
 
     /// Returns all writes sent so far, in their order.

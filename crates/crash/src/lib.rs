@@ -19,7 +19,7 @@ mod writer;
 
 pub use audit::{Remains, audit};
 pub use findings::Findings;
-pub use ledger::{AckLedger, Page, SentWrite, WriteKind, now_ns};
+pub use ledger::{AckLedger, LateAnswer, Page, SentWrite, WriteKind, now_ns};
 pub use promise::{promise, ruled_out};
 pub use reader::{clear, left_over, read};
 pub use stream::{PREFIX, WriteSet};

@@ -1,12 +1,12 @@
-//! Whether a level of durability kept its promise under kills, and what that can rule out.
+//! Whether a level of durability kept its promise in crashes, and what that can rule out.
 
 use study::{CrashCut, Durability, Promise};
 
-/// Returns the verdict of these kills on a level.
+/// Returns the verdict of these cuts on a level. Those that measured nothing show nothing.
 pub fn promise(level: Durability, cuts: &[CrashCut]) -> Promise {
     if cuts.iter().any(|cut| cut.breaks(level)) {
         Promise::Broken
-    } else if cuts.iter().any(|cut| cut.found.acknowledged > 0) {
+    } else if cuts.iter().any(|cut| cut.found.acknowledged > 0 && cut.not_measured.is_none()) {
         Promise::Kept
     } else {
         Promise::NotShown

@@ -2,7 +2,7 @@
 
 use crate::audit::{Remains, audit};
 use crate::findings::Findings;
-use crate::ledger::AckLedger;
+use crate::ledger::{AckLedger, LateAnswer};
 use crate::stream::{PREFIX, WriteSet, key};
 use crate::value::labels;
 use std::time::Duration;
@@ -23,12 +23,13 @@ pub fn read(
     ledger: &AckLedger,
     set: WriteSet,
     crash_at_ns: u64,
+    late: LateAnswer,
     deadline: Duration,
 ) -> Result<CrashFindings, StoreError> {
     let mut client = BlockingClient::believing(64 << 20, store, PIPELINE, deadline)?;
     let mut findings = Findings::default();
     for number in 0..ledger.clients() {
-        let sent = ledger.page(number).entries();
+        let sent = ledger.page(number).entries_at(crash_at_ns, late);
         let keys = keys(ledger, number);
         let mut all = Vec::with_capacity(keys as usize);
         for first in (0..keys).step_by(BATCH as usize) {

@@ -96,13 +96,20 @@ impl Draws {
 /// Streams of draws that no client has.
 const AGAIN: u64 = u64::MAX - (1 << 32);
 const STRUCK: u64 = u64::MAX - (2 << 32);
+const LEFT: u64 = u64::MAX - (3 << 32);
 
 impl WriteSet {
-    /// Returns how long after the first acknowledgements the crash comes, by the seed: up to the longest, not sooner than a twentieth of
-    /// it.
-    pub fn moment_ns(self, longest_ns: u64) -> u64 {
+    /// Returns how long after the first acknowledgements the crash comes, by the seed: between these two, and not sooner than a twentieth of the
+    /// longest.
+    pub fn moment_ns(self, earliest_ns: u64, longest_ns: u64) -> u64 {
         let mut random = Draws::new(self.seed, u64::MAX - u64::from(self.number));
-        longest_ns / 20 + random.below(longest_ns - longest_ns / 20)
+        let earliest_ns = earliest_ns.clamp(longest_ns / 20, longest_ns);
+        earliest_ns + random.below(longest_ns - earliest_ns)
+    }
+
+    /// Returns the seed of what a power cut leaves of the unflushed sectors.
+    pub fn left_seed(self) -> u64 {
+        Draws::new(self.seed, LEFT - u64::from(self.number)).next()
     }
 
     /// Returns how long after its start on what was left the store is killed again, by the seed: up to the longest.

@@ -10,7 +10,7 @@ use crate::finding::{Arrangement, Finding, FindingPart};
 use crate::view::View;
 pub use sentences::outcome;
 use sentences::{headlines, ruled_out};
-use study::{Crash, CrashCase, Promise};
+use study::{Crash, CrashCase, CrashMeans, Promise};
 
 /// Says what stores still held after the crashes of a study.
 pub fn find(view: &View<'_>) -> Option<Finding> {
@@ -18,12 +18,23 @@ pub fn find(view: &View<'_>) -> Option<Finding> {
     Some(Finding {
         id: "crashes",
         title: "Crashes",
-        intro: "Clients wrote while everything was killed at a moment chosen by the seed; then the store was started on what was left, and every \
-                key was read."
-            .into(),
+        intro: intro(crash.means).into(),
         charts: Arrangement::Below,
         parts: FindingPart::whole(blocks(crash, view)),
     })
+}
+
+fn intro(means: CrashMeans) -> &'static str {
+    match means {
+        CrashMeans::Power => {
+            "Clients wrote while the power was cut at a moment chosen by the seed; then the store was started on what was left, and every key was \
+             read."
+        }
+        CrashMeans::Kill | CrashMeans::Freeze | CrashMeans::Command => {
+            "Clients wrote while everything was killed at a moment chosen by the seed; then the store was started on what was left, and every \
+             key was read."
+        }
+    }
 }
 
 /// The table is there without charts, too: it says why there are none.

@@ -1,6 +1,7 @@
 //! The settings for starting nodes, and the reasons why they did not start.
 
 use crate::attempts::{Attempted, Attempts};
+use crate::ground::Ground;
 use crate::lease::Lease;
 use crate::memory_group::MemoryGroup;
 use crate::user::{User, is_root};
@@ -22,6 +23,8 @@ pub struct Builder {
     pub cpus: Vec<usize>,
     /// The control group that bounds their memory.
     pub memory: Option<Arc<MemoryGroup>>,
+    /// What their files lie on; `None`: the file system of the base.
+    pub ground: Option<Ground>,
 }
 
 /// The reason why nodes did not start.

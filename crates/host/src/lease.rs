@@ -32,6 +32,9 @@ const STORE: &str = "store";
 /// The name of the directory for the output of processes.
 const OUTPUT: &str = "output";
 
+/// The name of the directory for a disk of kvtrial's own, where there is one.
+const DISK: &str = "disk";
+
 /// The name of the file in a directory that is kept.
 const NOTE: &str = "how-to-open";
 
@@ -77,6 +80,11 @@ impl Lease {
     /// Returns the directory for the store's files, empty at first.
     pub fn store(&self) -> &Path {
         &self.store
+    }
+
+    /// Returns the directory for a disk of kvtrial's own; it is not there yet.
+    pub fn disk(&self) -> PathBuf {
+        self.root.join(DISK)
     }
 
     /// Returns the file for the output of a node's processes; the name of a single node is empty.
@@ -236,7 +244,7 @@ fn stale(path: &Path) -> Option<File> {
 /// Returns whether a directory contains only files that a lease makes.
 fn is_filled_like_ours(path: &Path) -> bool {
     let Ok(entries) = fs::read_dir(path) else { return false };
-    entries.flatten().all(|entry| [STORE, OUTPUT].iter().any(|ours| entry.file_name() == *ours))
+    entries.flatten().all(|entry| [STORE, OUTPUT, DISK].iter().any(|ours| entry.file_name() == *ours))
 }
 
 /// Returns the process id in the name of a private directory.

@@ -4,6 +4,7 @@ mod opened;
 
 use crate::builder::Builder;
 use crate::disk::allocated_bytes;
+use crate::ground::Ground;
 use crate::lease::Lease;
 use crate::listener::listeners;
 use crate::location::{Asking, Location, Reached};
@@ -39,13 +40,20 @@ pub struct Opening {
     base: PathBuf,
     server_cpus: Vec<usize>,
     server_memory_bytes: Option<u64>,
+    ground: Option<Ground>,
     asking: Asking,
 }
 
 impl Opening {
     /// Makes settings with which private directories go under `base`, and servers may use every processor.
     pub fn new(base: impl Into<PathBuf>) -> Opening {
-        Opening { base: base.into(), server_cpus: Vec::new(), server_memory_bytes: None, asking: Asking::Asked }
+        Opening {
+            base: base.into(),
+            server_cpus: Vec::new(),
+            server_memory_bytes: None,
+            ground: None,
+            asking: Asking::Asked,
+        }
     }
 
     /// Lets private servers use only these processors.
@@ -57,6 +65,12 @@ impl Opening {
     /// Bounds the memory of private servers: all nodes of one together, by a control group.
     pub fn server_memory(mut self, bytes: Option<u64>) -> Opening {
         self.server_memory_bytes = bytes;
+        self
+    }
+
+    /// Lays the files of private stores on a file system of their own.
+    pub fn on(mut self, ground: Ground) -> Opening {
+        self.ground = Some(ground);
         self
     }
 
@@ -100,6 +114,7 @@ impl Opening {
         let (reached, behind) = match (info.opener, &spec.target) {
             (Opener::Embedded(_), Target::Private) => {
                 let lease = Lease::take(&self.base)?;
+                self.ground.as_ref().map_or(Ok(()), |ground| ground.lay(&lease))?;
                 (Reached::Directory(lease.store().to_owned()), Behind::Directory(lease))
             }
             (Opener::Embedded(_), Target::Path(path)) => (Reached::Directory(path.clone()), Behind::Users),
@@ -112,8 +127,13 @@ impl Opening {
             (Opener::Server { .. }, Target::Private) => {
                 let group = self.server_memory_bytes.map(MemoryGroup::new).transpose().map_err(unsupported)?;
                 let memory = group.map(Arc::new);
-                let builder =
-                    || Builder { info, spec: spec.clone(), cpus: self.server_cpus.clone(), memory: memory.clone() };
+                let builder = || Builder {
+                    info,
+                    spec: spec.clone(),
+                    cpus: self.server_cpus.clone(),
+                    memory: memory.clone(),
+                    ground: self.ground.clone(),
+                };
                 let (nodes, store) = crate::start::start(builder, &self.base)?;
                 connected = Some(store);
                 (Reached::Endpoints(nodes.endpoints()), Behind::Nodes(Arc::new(nodes)))
@@ -321,11 +341,12 @@ impl Installation {
         }
     }
 
-    /// Kills the server and leaves the private directory to the user. Returns the directory and how to open the store in it.
+    /// Kills the server and leaves the private directory to the user. Returns the directory and how to open the store in it; these lines come
+    /// first.
     ///
     /// # Errors
     /// There is no private directory, or nothing can be written there.
-    pub fn keep(self) -> Result<KeptDirectory, StoreError> {
+    pub fn keep(self, first: &str) -> Result<KeptDirectory, StoreError> {
         let (lease, open) = match &self.behind {
             Behind::Users | Behind::UsersHere(_) => {
                 return Err(StoreError::Session("it has no private directory".into()));
@@ -333,6 +354,7 @@ impl Installation {
             Behind::Directory(lease) => (lease, self.own_spec(lease.store())),
             Behind::Nodes(nodes) => (nodes.lease(), nodes.start_commands()),
         };
+        let open = format!("{first}{open}");
         lease.keep(&open)?;
         Ok(KeptDirectory { directory: lease.store().to_owned(), open })
     }

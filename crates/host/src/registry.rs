@@ -5,7 +5,7 @@
 
 use crate::process::{self, Exit, Pid};
 use crate::tree::{self, Process};
-use crate::{guard, sysv};
+use crate::{guard, mounts, sysv};
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -128,6 +128,7 @@ pub fn keep(id: PlaceId, name: &str, text: &str) -> io::Result<()> {
     let entry = registry.entries.swap_remove(at);
     guard::keep(&entry.root);
     entry.kill_all(registry.entries.is_empty());
+    mounts::release(&entry.root);
     Ok(())
 }
 
@@ -168,6 +169,7 @@ impl Registry {
 impl Entry {
     fn end(self, last: bool) -> io::Result<()> {
         self.kill_all(last);
+        mounts::release(&self.root);
         remove(&self.root)
     }
 

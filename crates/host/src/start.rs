@@ -40,6 +40,7 @@ pub fn start(builder: impl Fn() -> Builder, base: &Path) -> Result<(Nodes, Box<d
     retrying(|| {
         let builder = builder();
         let lease = Lease::take(base)?;
+        builder.ground.as_ref().map_or(Ok(()), |ground| ground.lay(&lease))?;
         let secret = secret::fresh().map_err(|error| builder.not_started(format!("no random bytes: {error}")))?;
         let mut nodes = Nodes {
             builder,

@@ -5,6 +5,7 @@ mod blow;
 mod cutting;
 mod moment;
 mod recovery;
+mod supply;
 
 use crate::error::RunError;
 use crate::execution::Execution;
@@ -14,8 +15,9 @@ use jobkit::Stroke;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
-use store::{Facts, StoreInfo};
-use study::{CrashCut, CrashMoment, Durability, KeptFiles, Promise, Spec, StruckNodes};
+use store::{CommandLine, Facts, StoreInfo};
+use study::{CrashCut, CrashMoment, DiskKind, Durability, KeptFiles, Promise, Spec, StruckNodes};
+use supply::Supply;
 
 /// A level of a store that is to be crashed.
 pub struct CrashRequest {
@@ -39,7 +41,9 @@ pub struct CrashRequest {
     pub blow: Blow,
     /// The store's activity when the crash comes.
     pub during: CrashMoment,
-    /// The longest time from the first acknowledgements to the crash.
+    /// The shortest time from the first acknowledgements to the crash: before it nothing that the level promises is at stake.
+    pub earliest: Duration,
+    /// The longest.
     pub longest: Duration,
     /// Longest wait for any reply.
     pub deadline: Duration,
@@ -58,6 +62,13 @@ pub enum Blow {
         stroke: Stroke,
         /// The time for which clients go on, where other nodes are left. Of nodes that are frozen: while they are.
         outage: Duration,
+    },
+    /// The power of the disk below the store's files is cut; all nodes are killed at once, and what is left of the disk is mounted.
+    Power {
+        /// The conduct of the disk.
+        disk: DiskKind,
+        /// The program that serves the disk: it leads to [`serve_disk`](crate::serve_disk).
+        server: CommandLine,
     },
     /// Commands of the user, for a shell: one kills the store, and one starts it again.
     Commands {
@@ -95,6 +106,12 @@ pub fn crash(
     stop: &AtomicBool,
     hear: &mut dyn FnMut(Crashed<'_>),
 ) -> Result<bool, RunError> {
+    let supply = Supply::of(&request.blow).map_err(RunError::Store)?;
+    let opening = Opening::new(&request.base);
+    let opening = match &supply {
+        Some(supply) => opening.on(supply.ground()),
+        None => opening,
+    };
     let mut kept: Option<Installation> = None;
     let mut recovery = None;
     for cut in request.done + 1..=request.cuts {
@@ -103,16 +120,20 @@ pub fn crash(
         }
         let installation = match kept.take() {
             Some(installation) => installation,
-            None => Opening::new(&request.base).installation(request.info, &request.spec).map_err(RunError::Store)?,
+            None => opening.installation(request.info, &request.spec).map_err(RunError::Store)?,
         };
-        let made = Cutting { request, execution, stop, installation: &installation, cut, recovery }.make(hear)?;
+        let supply = supply.as_ref();
+        let made =
+            Cutting { request, execution, stop, installation: &installation, supply, cut, recovery }.make(hear)?;
         let Some(mut made) = made else { return Ok(false) };
         recovery = made.recovery_s.map(Duration::from_secs_f64).or(recovery);
         // What was damaged is not written to again.
-        if made.not_started.is_none() && made.found.examples.is_empty() {
+        let is_mounted = supply.is_none_or(Supply::is_mounted);
+        if made.not_started.is_none() && made.found.examples.is_empty() && is_mounted {
             kept = Some(installation);
         } else if request.keeps(&made) {
-            made.kept = Some(left(installation.keep().map_err(RunError::Store)?));
+            let first = supply.map_or(Ok(String::new()), Supply::keep).map_err(RunError::Store)?;
+            made.kept = Some(left(installation.keep(&first).map_err(RunError::Store)?));
         } else {
             installation.abandon().map_err(RunError::Store)?;
         }

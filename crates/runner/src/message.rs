@@ -127,7 +127,7 @@ pub(crate) enum CrashTurn {
     /// The worker opens the store, and waits for its end.
     Open,
     /// The worker reads everything that was sent; in the user's own store it then deletes that.
-    Read { crash_at_ns: u64 },
+    Read { crash_at_ns: u64, late: crash::LateAnswer },
 }
 
 /// The work a store has to do again and again while clients write.

@@ -60,6 +60,7 @@ fn cut(info: &'static StoreInfo) -> CrashCut {
         cuts: 1,
         blow: Blow::Nodes { which: StruckNodes::All, stroke: Stroke::Kill, outage: Duration::ZERO },
         during: CrashMoment::Write,
+        earliest: Duration::ZERO,
         longest: Duration::from_millis(20),
         deadline: Duration::from_secs(10),
         broken: BrokenFiles::Removed,

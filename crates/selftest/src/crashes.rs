@@ -97,6 +97,7 @@ impl CrashProofs<'_> {
             cuts: kills,
             blow: Blow::Nodes { which: StruckNodes::All, stroke: Stroke::Kill, outage: Duration::ZERO },
             during: CrashMoment::Write,
+            earliest: Duration::ZERO,
             longest,
             deadline: Duration::from_secs(10),
             broken: BrokenFiles::Removed,

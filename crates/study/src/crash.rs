@@ -1,6 +1,6 @@
 //! What `kvtrial crash` found: what stores still hold after a crash, against what they acknowledged.
 
-use crate::{Durability, Quantity};
+use crate::{DiskKind, Durability, PowerCut, Quantity};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -18,6 +18,8 @@ pub enum CrashMeans {
     Freeze,
     /// A command of the user kills the store, and another one starts it again.
     Command,
+    /// The power of the disk below the store's files is cut: what was not flushed may be gone, sector by sector.
+    Power,
 }
 
 /// The share of a store's nodes that fail at once.
@@ -68,6 +70,8 @@ const SECOND_S: f64 = 1.0;
 pub struct Crash {
     /// The means of the crashes.
     pub means: CrashMeans,
+    /// The conduct of the disk whose power is cut; `None` where none is.
+    pub disk: Option<DiskKind>,
     /// The share of each store's nodes that fail at once.
     pub nodes: StruckNodes,
     /// The store's activity when the crashes come.
@@ -169,6 +173,10 @@ pub struct CrashCut {
     pub at_it: Option<bool>,
     /// The time of the second kill, seconds after the restart on what was left.
     pub again_s: Option<f64>,
+    /// What the power cut did to the disk; `None` where there was none.
+    pub power: Option<PowerCut>,
+    /// Why the cut measured nothing: nothing was at stake, or it was not the store that failed.
+    pub not_measured: Option<String>,
     /// The store's files, if it broke the promise and they were to be kept.
     pub kept: Option<KeptFiles>,
 }
@@ -249,16 +257,22 @@ impl CrashFindings {
 impl CrashCut {
     /// Returns whether the findings break the promise of a level. After a crash no level may hold what was never written. `none` may have
     /// lost anything; `second` what was acknowledged in the last second; `os` and `commit` nothing; and all levels but `none` must open
-    /// again.
+    /// again. In a power cut `os` promises no more than `none`. A cut that measured nothing breaks nothing.
     pub fn breaks(&self, level: Durability) -> bool {
         let found = &self.found;
+        let level = if self.promises(level) { level } else { Durability::None };
         let is_loss = match level {
             Durability::None => false,
             Durability::Second => found.oldest_lost_s.is_some_and(|age_s| age_s > SECOND_S),
             Durability::Os | Durability::Commit => found.lost + found.resurrected > 0,
         };
         let is_stuck = level != Durability::None && self.not_started.is_some();
-        found.torn + found.invented > 0 || is_loss || is_stuck
+        self.not_measured.is_none() && (found.torn + found.invented > 0 || is_loss || is_stuck)
+    }
+
+    /// Returns whether a level promises anything of such a cut.
+    pub fn promises(&self, level: Durability) -> bool {
+        level != Durability::None && (level != Durability::Os || self.power.is_none())
     }
 }
 
@@ -274,6 +288,17 @@ impl CrashCase {
             sum.add(&cut.found);
             sum
         })
+    }
+
+    /// Returns whether its level promises anything of such cuts.
+    pub fn promises(&self) -> bool {
+        let level = self.level.unwrap_or(Durability::None);
+        level != Durability::None && self.cuts.iter().all(|cut| cut.promises(level))
+    }
+
+    /// Cuts at which something was at stake.
+    pub fn measured(&self) -> usize {
+        self.cuts.iter().filter(|cut| cut.not_measured.is_none()).count()
     }
 
     /// Cuts after which it did not start again.

@@ -31,8 +31,13 @@ pub struct ShownPromise {
 }
 
 impl ShownPromise {
-    /// Returns the same after more crashes of that level: what was broken once stays broken.
+    /// Returns the same after more crashes of that level: what was broken once stays broken. Power cuts show all that kills do, and more, so the
+    /// two are not added up: what power cuts have shown remains.
     pub fn after(self, earlier: &ShownPromise) -> ShownPromise {
+        if self.means != earlier.means {
+            let weight = |it: &ShownPromise| (it.promise == Promise::Broken, it.means == CrashMeans::Power);
+            return if weight(&self) < weight(earlier) { earlier.clone() } else { self };
+        }
         let promise = if earlier.promise == Promise::Broken { Promise::Broken } else { self.promise };
         ShownPromise { promise, cuts: self.cuts + earlier.cuts, ..self }
     }

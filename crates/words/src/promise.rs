@@ -146,6 +146,7 @@ pub fn cuts(means: CrashMeans, count: usize) -> String {
         CrashMeans::Kill => "kill",
         CrashMeans::Freeze => "freeze",
         CrashMeans::Command => "crash",
+        CrashMeans::Power => "power cut",
     };
     match (count, means) {
         (1, _) => format!("1 {noun}"),

@@ -36,6 +36,9 @@ pub struct CrashArguments {
     /// How to make a crash
     #[arg(long, value_enum, default_value_t = MeansArgument::Kill)]
     pub how: MeansArgument,
+    /// How the disk behaves whose power is cut [default: honest]
+    #[arg(long, value_enum)]
+    pub disk: Option<DiskArgument>,
     /// How many nodes of a store fail at once, chosen by the seed
     #[arg(long, value_enum, default_value_t = NodesArgument::All)]
     pub nodes: NodesArgument,
@@ -66,9 +69,9 @@ pub struct CrashArguments {
     /// Seed of what is written, and of the moment of each crash
     #[arg(long, value_name = "N", default_value_t = 42)]
     pub seed: u64,
-    /// The longest time from the first acknowledgements to a crash
-    #[arg(long, value_name = "TIME", default_value = "500ms", value_parser = duration)]
-    pub within: Duration,
+    /// The longest time from the first acknowledgements to a crash [default: 500ms; for power cuts of level second 3s]
+    #[arg(long, value_name = "TIME", value_parser = duration)]
+    pub within: Option<Duration>,
     /// Longest wait for any reply
     #[arg(long, value_name = "TIME", default_value = "10s", value_parser = duration)]
     pub deadline: Duration,
@@ -93,6 +96,19 @@ pub enum MeansArgument {
     Kill,
     /// All processes of the server stop where they are, and continue after --outage
     Freeze,
+    /// The power of the disk is cut: what was not flushed may be gone, sector by sector; needs root and /dev/fuse
+    Power,
+}
+
+/// How a disk behaves whose power is cut.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum DiskArgument {
+    /// What was flushed is durable; of what was not, the seed chooses what is left
+    Honest,
+    /// Flushes are acknowledged and not carried out
+    Lies,
+    /// A write that was under way damages durable sectors beside it
+    Tears,
 }
 
 /// How many nodes fail at once.

@@ -13,7 +13,7 @@ use plan::PlannedCrash;
 use runner::{BrokenFiles, CrashRequest, Crashed, RunError};
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
-use study::{Crash, CrashCase, CrashMeans, CrashMoment, Promise, SCHEMA, StruckNodes, Study};
+use study::{Crash, CrashCase, CrashMeans, CrashMoment, DiskKind, Promise, SCHEMA, StruckNodes, Study};
 use terminal::CrashView;
 
 /// Crashes each level of each store and says whether it kept its promise.
@@ -35,6 +35,7 @@ pub fn crash(arguments: &CrashArguments) -> Result<u8, CommandFailure> {
         }
         let done = arguments.cuts - missing[at];
         view.begins(&names[at], &crash_of(&mut study).cases[at]);
+        let (earliest, longest) = plan::times(arguments, spec.durability);
         let request = CrashRequest {
             info,
             spec: spec.clone(),
@@ -46,7 +47,8 @@ pub fn crash(arguments: &CrashArguments) -> Result<u8, CommandFailure> {
             cuts: arguments.cuts,
             blow: plan::blow(arguments),
             during: plan::during(arguments),
-            longest: arguments.within,
+            earliest,
+            longest,
             deadline: arguments.deadline,
             broken: if arguments.keep { BrokenFiles::Kept } else { BrokenFiles::Removed },
         };
@@ -81,7 +83,8 @@ pub fn crash(arguments: &CrashArguments) -> Result<u8, CommandFailure> {
         }
         archive::save_study(&out, &study)?;
         if let Some(facts) = started.filter(|_| is_usual(crash_of(&mut study))) {
-            remember(&crash_of(&mut study).cases[at], done as usize, &facts);
+            let crash = crash_of(&mut study);
+            remember(&crash.cases[at], crash.means, done as usize, &facts);
         }
         if !is_whole {
             break;
@@ -116,14 +119,18 @@ fn begin(
     let cases: Vec<CrashCase> = planned.iter().map(|(info, spec)| case(info, spec)).collect();
     let crash = Crash {
         means: plan::means(arguments),
+        disk: plan::disk(arguments),
         nodes: plan::nodes(arguments),
         during: plan::during(arguments),
         cuts: arguments.cuts,
         clients: arguments.clients,
         value_bytes: Some(arguments.value_bytes),
-        within_s: Some(arguments.within.as_secs_f64()),
+        within_s: planned
+            .iter()
+            .map(|(_, spec)| plan::times(arguments, spec.durability).1.as_secs_f64())
+            .reduce(f64::max),
         outage_s: match (plan::means(arguments), plan::nodes(arguments)) {
-            (CrashMeans::Command, _) | (CrashMeans::Kill, StruckNodes::All) => None,
+            (CrashMeans::Command | CrashMeans::Power, _) | (CrashMeans::Kill, StruckNodes::All) => None,
             _ => Some(arguments.outage.as_secs_f64()),
         },
         cases,
@@ -168,7 +175,13 @@ fn crash_of(study: &mut Study) -> &mut Crash {
     study.crash.get_or_insert_default()
 }
 
-/// Whether everything was killed while clients wrote: only that says something of the level of a store by itself.
+/// Whether everything was killed, or lost the power of an honest disk, while clients wrote: only that says something of the level of a store by
+/// itself.
 fn is_usual(crash: &Crash) -> bool {
-    (crash.means, crash.nodes, crash.during) == (CrashMeans::Kill, StruckNodes::All, CrashMoment::Write)
+    let is_plain = match crash.means {
+        CrashMeans::Kill => true,
+        CrashMeans::Power => crash.disk == Some(DiskKind::Honest),
+        CrashMeans::Freeze | CrashMeans::Command => false,
+    };
+    is_plain && (crash.nodes, crash.during) == (StruckNodes::All, CrashMoment::Write)
 }

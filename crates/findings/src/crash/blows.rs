@@ -1,12 +1,13 @@
 //! How the crashes of a study were made, and what happened around them besides what was lost.
 
-use study::{Crash, CrashCase, CrashCut, CrashMeans, CrashMoment, StruckNodes};
+use study::{Crash, CrashCase, CrashCut, CrashMeans, CrashMoment, DiskKind, StruckNodes};
 use words::units;
 
 /// Returns `Crashes: one node killed while clients continued.` For the usual ones: `Crashes: everything killed.`
 pub fn how(crash: &Crash) -> String {
     let who = match (crash.means, crash.nodes) {
         (CrashMeans::Command, _) => return "Crashes: by your command.".into(),
+        (CrashMeans::Power, _) => return power_cuts(crash),
         (_, StruckNodes::All) => "everything",
         (_, StruckNodes::One) => "one node",
         (_, StruckNodes::Majority) => "more than half of the nodes",
@@ -25,6 +26,27 @@ pub fn how(crash: &Crash) -> String {
     format!("Crashes: {who} {what}{when}.")
 }
 
+/// `Crashes: the power of the disk cut while clients wrote; …`
+fn power_cuts(crash: &Crash) -> String {
+    let when = match crash.during {
+        CrashMoment::Checkpoint => "in the middle of checkpoints",
+        CrashMoment::Compaction => "in the middle of compactions",
+        CrashMoment::Write | CrashMoment::Recovery => "while clients wrote",
+    };
+    let disk = match crash.disk.unwrap_or_default() {
+        DiskKind::Honest => {
+            "What was flushed was left, and of what was not the seed chose: nothing, all, or some sectors in any order."
+        }
+        DiskKind::Lies => {
+            "The disk acknowledged flushes and did not carry them out, so an older state was left: no store can keep a promise on such a disk."
+        }
+        DiskKind::Tears => {
+            "What was flushed was left, but a write that was under way damaged durable sectors beside it."
+        }
+    };
+    format!("Crashes: the power of the disk was cut {when}. {disk}")
+}
+
 /// Returns the circumstances of a level's crashes: how long clients got no answer, whether the store was at the checkpoint or compaction
 /// it had been told to make, when it was killed again.
 pub fn circumstances(case: &CrashCase) -> Vec<String> {
@@ -41,6 +63,10 @@ pub fn circumstances(case: &CrashCase) -> Vec<String> {
             units::duration(median),
             units::duration(*longest)
         ));
+    }
+    let idle: Vec<&str> = case.cuts.iter().filter_map(|cut| cut.not_measured.as_deref()).collect();
+    if let Some(first) = idle.first() {
+        words.push(format!("{} of {cuts} cuts measured nothing: {first}", idle.len()));
     }
     let told: Vec<bool> = case.cuts.iter().filter_map(|cut| cut.at_it).collect();
     if !told.is_empty() {

@@ -11,7 +11,7 @@ const MOST_NAMES: usize = 6;
 pub fn headlines(crash: &Crash) -> Vec<String> {
     let of = |promise: Promise| crash.cases.iter().filter(move |case| case.promise == promise);
     let mut sentences: Vec<String> = of(Promise::Broken).map(|case| broken(case, crash.means)).collect();
-    let promises = |case: &&CrashCase| case.level.is_some_and(|level| level != Durability::None);
+    let promises = |case: &&CrashCase| case.promises();
     sentences.extend(kept(&of(Promise::Kept).filter(promises).collect::<Vec<_>>(), crash.means));
     sentences.extend(unprovable(crash));
     sentences.extend(of(Promise::Kept).filter(|case| !promises(case)).map(|case| unpromised(case, crash.means)));
@@ -28,19 +28,19 @@ pub fn headlines(crash: &Crash) -> Vec<String> {
 
 fn broken(case: &CrashCase, means: CrashMeans) -> String {
     let level = case.level.unwrap_or(Durability::None);
-    let harm = harm(case, level).join("; ");
-    format!("{} broke its promise of durability {level}: in {} {harm}.", case.store, cuts(means, case.cuts.len()))
+    let harm = harm(case).join("; ");
+    format!("{} broke its promise of durability {level}: in {} {harm}.", case.store, cuts(means, case.measured()))
 }
 
 /// What a level promises never to do, and how often it was done.
-fn harm(case: &CrashCase, level: Durability) -> Vec<String> {
+fn harm(case: &CrashCase) -> Vec<String> {
     let found = case.found();
     let counted = |count: u64, one: &str, several: &str| match count {
         0 => None,
         1 => Some(format!("1 {one}")),
         count => Some(format!("{} {several}", units::whole(count))),
     };
-    let keeps = level != Durability::None;
+    let keeps = case.promises();
     let mut harm: Vec<String> = lost(&found).filter(|_| keeps).into_iter().collect();
     harm.extend(counted(found.torn, "value was torn", "values were torn"));
     harm.extend(counted(found.resurrected, "deleted key came back", "deleted keys came back").filter(|_| keeps));
@@ -76,7 +76,7 @@ fn age(found: &CrashFindings) -> String {
 
 /// `sqlite (os, commit) and redis-unix (os) kept what they promise in 20 kills each.`
 fn kept(cases: &[&CrashCase], means: CrashMeans) -> Option<String> {
-    let made = |case: &&CrashCase| case.cuts.len();
+    let made = |case: &&CrashCase| case.measured();
     let (fewest, most) = (cases.iter().map(made).min()?, cases.iter().map(made).max()?);
     let (keep, each) =
         if cases.len() == 1 { ("kept what it promises", "") } else { ("kept what they promise", " each") };
@@ -86,7 +86,7 @@ fn kept(cases: &[&CrashCase], means: CrashMeans) -> Option<String> {
 
 /// `redis-unix (none) promised nothing, and lost 121,538 of 553,694 acknowledged writes in 20 kills, the oldest 501 ms old.`
 fn unpromised(case: &CrashCase, means: CrashMeans) -> String {
-    let (found, cuts) = (case.found(), cuts(means, case.cuts.len()));
+    let (found, cuts) = (case.found(), cuts(means, case.measured()));
     let lost = match found.lost {
         0 => format!("lost none of {} acknowledged writes in {cuts}", units::whole(found.acknowledged)),
         lost => {
@@ -94,7 +94,13 @@ fn unpromised(case: &CrashCase, means: CrashMeans) -> String {
             format!("lost {} of {of} acknowledged writes in {cuts}{}", units::whole(lost), age(&found))
         }
     };
-    format!("{} promised nothing, and {lost}.", levels(&[case]))
+    let what = if means == CrashMeans::Power { "promised nothing of a power cut" } else { "promised nothing" };
+    let stuck = match case.not_started() {
+        0 => String::new(),
+        1 => "; 1 time it did not start again".into(),
+        times => format!("; {times} times it did not start again"),
+    };
+    format!("{} {what}, and {lost}{stuck}.", levels(&[case]))
 }
 
 /// Which of the promises that were kept only a power cut could break: those of levels that sync.
@@ -116,9 +122,9 @@ fn unprovable(crash: &Crash) -> Option<String> {
 
 /// Returns `kept`, `broken`; of a level that promises nothing `none made`, unless what it holds is garbage.
 pub fn outcome(case: &CrashCase) -> &'static str {
-    match (case.promise, case.level) {
-        (Promise::Kept, Some(Durability::None)) => "none made",
-        (promise, _) => promise.name(),
+    match case.promise {
+        Promise::Kept if !case.promises() => "none made",
+        promise => promise.name(),
     }
 }
 
@@ -166,7 +172,7 @@ pub fn notes(case: &CrashCase) -> Vec<String> {
     if !case.problem.is_empty() {
         notes.push(case.problem.clone());
     }
-    let allows = case.promise == Promise::Kept && case.level.is_some_and(|level| level != Durability::None);
+    let allows = case.promise == Promise::Kept && case.promises();
     if let Some(lost) = lost(&found).filter(|_| allows) {
         notes.push(format!("{lost}, which its level allows"));
     }
@@ -176,17 +182,26 @@ pub fn notes(case: &CrashCase) -> Vec<String> {
 /// Returns what the cuts of a kept promise cannot rule out, a sentence for each number of cuts.
 pub fn ruled_out(crash: &Crash) -> Vec<String> {
     let mut kept: Vec<(usize, f64)> =
-        crash.cases.iter().filter_map(|case| Some((case.cuts.len(), case.not_ruled_out?))).collect();
+        crash.cases.iter().filter_map(|case| Some((case.measured(), case.not_ruled_out?))).collect();
     kept.sort_by_key(|(cuts, _)| *cuts);
     kept.dedup_by_key(|(cuts, _)| *cuts);
     let sentence = |(count, share): (usize, f64)| {
         let share = share * 100.0;
         format!(
-            "A promise kept in {} may still break in up to {share:.0} % of all kills (at 95 %).",
-            cuts(crash.means, count)
+            "A promise kept in {} may still break in up to {share:.0} % of all {} (at 95 %).",
+            cuts(crash.means, count),
+            crashes(crash.means)
         )
     };
     kept.into_iter().map(sentence).collect()
+}
+
+/// What many of these crashes are called.
+fn crashes(means: CrashMeans) -> &'static str {
+    match means {
+        CrashMeans::Power => "power cuts",
+        CrashMeans::Kill | CrashMeans::Freeze | CrashMeans::Command => "kills",
+    }
 }
 
 /// Returns what this kind of crash does not show.
@@ -197,6 +212,9 @@ pub fn beyond(means: CrashMeans) -> &'static str {
         }
         CrashMeans::Freeze => {
             "Frozen processes themselves lose nothing; what counts is what clients were told meanwhile."
+        }
+        CrashMeans::Power => {
+            "The disk is kvtrial's own, below ext4; another file system, or a disk with faults of its own, may lose more."
         }
         CrashMeans::Command => "Only you know what the command ended; kvtrial read what was left.",
     }

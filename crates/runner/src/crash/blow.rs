@@ -3,6 +3,7 @@
 use super::Blow;
 use super::cutting::Cutting;
 use super::moment::Moment;
+use super::supply::Supply;
 use crate::stroke::strike;
 use crash::{AckLedger, Endurance, now_ns};
 use host::Nodes;
@@ -11,6 +12,7 @@ use std::process::{Command, ExitStatus, Stdio};
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 use store::{Opener, StoreError};
+use study::StruckNodes;
 
 /// How often kvtrial looks whether all clients have begun, and whether the worker has left.
 const LOOK: Duration = Duration::from_micros(500);
@@ -25,6 +27,7 @@ impl Cutting<'_> {
         let names = self.installation.nodes().map(Nodes::names).unwrap_or_default();
         let which = match self.request.blow {
             Blow::Nodes { which, .. } => which,
+            Blow::Power { .. } => StruckNodes::All,
             Blow::Commands { .. } => return Vec::new(),
         };
         let places = self.set().struck(which.of(names.len()), names.len());
@@ -38,7 +41,7 @@ impl Cutting<'_> {
             Blow::Nodes { stroke: Stroke::Freeze(time), .. } => Some(time),
             Blow::Nodes { which, .. } if which.of(nodes) == nodes => None,
             Blow::Nodes { outage, .. } => Some(outage),
-            Blow::Commands { .. } => None,
+            Blow::Power { .. } | Blow::Commands { .. } => None,
         }
     }
 
@@ -49,8 +52,10 @@ impl Cutting<'_> {
 
     /// Waits for the moment and strikes.
     pub(super) fn strike(&self, ledger: &AckLedger, moment: &Moment) {
-        if !self.await_moment(ledger, moment) {
-            return;
+        match self.await_moment(ledger, moment) {
+            Ok(true) => {}
+            Ok(false) => return,
+            Err(problem) => return moment.fail(problem.to_string()),
         }
         moment.striking.store(true, Ordering::Release);
         let was_at_it = ledger.is_at_upkeep();
@@ -65,7 +70,7 @@ impl Cutting<'_> {
     }
 
     /// Waits until all clients have begun, and then for as long as the seed says; `false`: the worker has left.
-    fn await_moment(&self, ledger: &AckLedger, moment: &Moment) -> bool {
+    fn await_moment(&self, ledger: &AckLedger, moment: &Moment) -> Result<bool, StoreError> {
         let mut first: Option<Instant> = None;
         // The clients of an engine may write before it was heard which process holds it.
         let is_embedded = matches!(self.request.info.opener, Opener::Embedded(_));
@@ -74,30 +79,37 @@ impl Cutting<'_> {
         let is_ready = || ledger.all_began() && is_known();
         while !is_ready() && first.is_none_or(|first| first.elapsed() < self.request.deadline) {
             if moment.over.load(Ordering::Acquire) {
-                return false;
+                return Ok(false);
             }
             first = first.or_else(|| ledger.any_began().then(Instant::now));
             std::thread::sleep(LOOK);
         }
         let began = Instant::now();
         moment.began_at_ns.store(now_ns(), Ordering::Release);
-        let until = Duration::from_nanos(self.set().moment_ns(self.request.longest.as_nanos() as u64));
-        wait(until.saturating_sub(began.elapsed()), moment)
+        self.supply.map_or(Ok(()), Supply::begin)?;
+        let (earliest, longest) = (self.request.earliest, self.request.longest);
+        let until = Duration::from_nanos(self.set().moment_ns(earliest.as_nanos() as u64, longest.as_nanos() as u64));
+        Ok(wait(until.saturating_sub(began.elapsed()), moment))
     }
 
     /// Strikes; the moment before it.
     fn blow(&self, ledger: &AckLedger, moment: &Moment) -> Result<u64, StoreError> {
         let begun = now_ns();
+        // What was acknowledged until now must be in it.
+        self.supply.map_or(Ok(()), |supply| supply.cut(self.set().left_seed()))?;
         match (&self.request.blow, self.installation.nodes()) {
             (Blow::Commands { kill, .. }, _) => {
                 ran("--kill-command", shell(kill).status())?;
                 // It lived until then at least.
                 return Ok(ledger.acknowledged_at_ns().last().copied().unwrap_or(begun));
             }
-            (Blow::Nodes { .. }, None) => match moment.worker.load(Ordering::Acquire) {
+            (Blow::Nodes { .. } | Blow::Power { .. }, None) => match moment.worker.load(Ordering::Acquire) {
                 0 => return Err(StoreError::Session("its process did not report its id".into())),
                 worker => host::worker::kill(worker),
             },
+            (Blow::Power { .. }, Some(nodes)) => {
+                nodes.kill_all();
+            }
             (Blow::Nodes { stroke: Stroke::Kill, .. }, Some(nodes)) if self.outage().is_none() => {
                 let killed = nodes.kill_all();
                 return Ok(now_ns() - killed.elapsed().as_nanos() as u64);

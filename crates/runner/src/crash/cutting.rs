@@ -2,20 +2,21 @@
 
 use super::moment::{Moment, Watching};
 use super::recovery::AGAIN;
+use super::supply::Supply;
 use super::{CrashRequest, Crashed};
 use crate::error::RunError;
 use crate::execution::{Departure, Execution};
 use crate::message::{CrashTask, CrashTurn, FromWorker, Task, Upkeep};
 use crate::silence::Silence;
 use crate::supervisor::Supervisor;
-use crash::{AckLedger, WriteSet};
+use crash::{AckLedger, LateAnswer, WriteSet};
 use engine::Settings;
 use host::Installation;
 use jobkit::{JobError, Params};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 use store::Opener;
-use study::{CrashCut, CrashMoment, Reason, ReasonKind};
+use study::{CrashCut, CrashMoment, Durability, Reason, ReasonKind};
 
 /// Writes each client has room for in the ledger; what is not used takes no memory.
 const CAPACITY: u32 = 1 << 20;
@@ -26,6 +27,7 @@ pub(super) struct Cutting<'a> {
     pub(super) execution: &'a Execution,
     pub(super) stop: &'a AtomicBool,
     pub(super) installation: &'a Installation,
+    pub(super) supply: Option<&'a Supply>,
     pub(super) cut: u32,
     /// How long the store took to start after the last one.
     pub(super) recovery: Option<Duration>,
@@ -47,6 +49,13 @@ impl Cutting<'_> {
             return Err(self.broken("it ended before it was killed".into()));
         };
         let mut made = self.struck_at(crash_at_ns, &moment, &ledger);
+        if let Some(supply) = self.supply {
+            made.power = supply.taken();
+            if let Err(words) = supply.swap() {
+                made.not_measured = Some(format!("the file system on the disk was damaged: {words}"));
+                return Ok(Some(made));
+            }
+        }
         if self.request.during == CrashMoment::Recovery {
             made.again_s = Some(self.die_again(&ledger)?);
         }
@@ -58,8 +67,9 @@ impl Cutting<'_> {
             self.read(&ledger, crash_at_ns, &mut made);
         }
         if made.not_started.is_some() {
-            made.found.acknowledged = ledger.acknowledged_at_ns().len() as u64;
+            made.found.acknowledged = self.acknowledged(&ledger, crash_at_ns).count() as u64;
         }
+        made.not_measured = self.nothing_at_stake(&ledger, crash_at_ns, &made);
         Ok((!self.is_stopped()).then_some(made))
     }
 
@@ -113,7 +123,7 @@ impl Cutting<'_> {
         let is_embedded = matches!(self.request.info.opener, Opener::Embedded(_));
         let mut is_read = false;
         let read = self.patiently(&|| false, &mut || {
-            let task = self.task(ledger, CrashTurn::Read { crash_at_ns });
+            let task = self.task(ledger, CrashTurn::Read { crash_at_ns, late: self.late() });
             self.send(task, &Moment::default(), &mut |said| {
                 if let FromWorker::CrashRead { opening, found } = said {
                     is_read = true;
@@ -129,6 +139,36 @@ impl Cutting<'_> {
             Ok(()) => made.not_started = Some("reading it did not finish".into()),
             Err(error) => made.not_started = Some(error.to_string()),
         }
+    }
+
+    /// Returns what an answer after the crash means.
+    fn late(&self) -> LateAnswer {
+        if self.supply.is_some() { LateAnswer::InDoubt } else { LateAnswer::Counts }
+    }
+
+    /// The times of the acknowledgements that count.
+    fn acknowledged(&self, ledger: &AckLedger, crash_at_ns: u64) -> impl Iterator<Item = u64> + use<> {
+        let until = if self.supply.is_some() { crash_at_ns } else { u64::MAX };
+        ledger.acknowledged_at_ns().into_iter().filter(move |at| *at <= until)
+    }
+
+    /// Returns why a power cut shows nothing of what the level promises; `None`: it does.
+    fn nothing_at_stake(&self, ledger: &AckLedger, crash_at_ns: u64, made: &CrashCut) -> Option<String> {
+        let power = made.power?;
+        let level = self.request.spec.durability.unwrap_or(Durability::None);
+        let first_s = match self.acknowledged(ledger, crash_at_ns).next() {
+            None => return Some("nothing had been acknowledged".into()),
+            Some(at_ns) => crash_at_ns.saturating_sub(at_ns) as f64 / 1e9,
+        };
+        let is_wrong = made.not_started.is_some() || !made.found.examples.is_empty();
+        if is_wrong {
+            return None;
+        }
+        if power.written_sectors == 0 {
+            return Some("nothing was written to the disk whose power was cut".into());
+        }
+        (level == Durability::Second && first_s <= 1.0)
+            .then(|| "nothing was older than the second that may be lost".into())
     }
 
     /// Does it again while a server that runs only cannot be reached in time, as on a busy machine: that says nothing of what it kept.

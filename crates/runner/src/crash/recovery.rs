@@ -34,7 +34,7 @@ impl Cutting<'_> {
         match (&self.request.blow, self.installation.nodes()) {
             (Blow::Commands { start, .. }, _) => command = Some(shell(start).spawn().map_err(in_words)?),
             (_, None) => return Ok(None),
-            (Blow::Nodes { stroke: Stroke::Kill | Stroke::Stop, .. }, Some(nodes)) => {
+            (Blow::Power { .. } | Blow::Nodes { stroke: Stroke::Kill | Stroke::Stop, .. }, Some(nodes)) => {
                 // Those of several wait for each other.
                 let struck = self.struck();
                 struck.iter().try_for_each(|name| nodes.launch(name))?;

@@ -40,8 +40,8 @@ pub(crate) fn carry_out(
             }
             Ok(())
         }
-        CrashTurn::Read { crash_at_ns } => {
-            let found = crash::read(store, &ledger, task.set(), crash_at_ns, task.deadline).map_err(refused)?;
+        CrashTurn::Read { crash_at_ns, late } => {
+            let found = crash::read(store, &ledger, task.set(), crash_at_ns, late, task.deadline).map_err(refused)?;
             if is_users {
                 crash::clear(store, &ledger, task.set(), task.deadline).map_err(refused)?;
             }

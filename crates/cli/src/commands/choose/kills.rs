@@ -71,6 +71,7 @@ impl<'k> Killer<'k> {
             cuts: done + cuts,
             blow: Blow::Nodes { which: StruckNodes::All, stroke: jobkit::Stroke::Kill, outage: Duration::ZERO },
             during: CrashMoment::Write,
+            earliest: Duration::ZERO,
             longest: WITHIN,
             deadline: self.deadline,
             broken: BrokenFiles::Removed,
@@ -150,7 +151,7 @@ impl search::Kills for Killer<'_> {
             started = self.cut(planned, &spec, at, more).or(started);
         }
         if let Some(facts) = started {
-            remember(&self.made.cases[at], done, &facts);
+            remember(&self.made.cases[at], CrashMeans::Kill, done, &facts);
         }
     }
 }

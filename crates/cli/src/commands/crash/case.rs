@@ -24,21 +24,23 @@ pub fn take_facts(case: &mut CrashCase, facts: &Facts) {
 
 /// Returns what the cuts of a case have shown, as studies that follow say it.
 pub fn promise(case: &CrashCase) -> ShownPromise {
-    shown_by(case.promise, case.cuts.len())
+    shown_by(case.promise, CrashMeans::Kill, case.cuts.len())
 }
 
-fn shown_by(promise: Promise, cuts: usize) -> ShownPromise {
+fn shown_by(promise: Promise, means: CrashMeans, cuts: usize) -> ShownPromise {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
     let day = study::rfc3339(now).chars().take_while(|c| *c != 'T').collect();
-    ShownPromise { place: ShownWhere::Here, promise, means: CrashMeans::Kill, cuts: cuts as u32, day }
+    ShownPromise { place: ShownWhere::Here, promise, means, cuts: cuts as u32, day }
 }
 
 /// Keeps what the cuts since the first `done` have shown, for the studies that follow.
-pub fn remember(case: &CrashCase, done: usize, facts: &Facts) {
+pub fn remember(case: &CrashCase, means: CrashMeans, done: usize, facts: &Facts) {
     let (Some(level), fresh) = (case.level, &case.cuts[done..]) else { return };
     let promise = crash::promise(level, fresh);
-    if matches!(promise, Promise::Kept | Promise::Broken) {
-        shown::remember(&case.store, level, facts, shown_by(promise, fresh.len()));
+    let measured = fresh.iter().filter(|cut| cut.not_measured.is_none()).count();
+    // Of a power cut `os` promises nothing.
+    if matches!(promise, Promise::Kept | Promise::Broken) && case.promises() {
+        shown::remember(&case.store, level, facts, shown_by(promise, means, measured));
     }
 }
 
@@ -46,7 +48,7 @@ pub fn remember(case: &CrashCase, done: usize, facts: &Facts) {
 pub fn sum_up(case: &mut CrashCase) {
     let level = case.level.unwrap_or(Durability::None);
     case.promise = crash::promise(level, &case.cuts);
-    case.not_ruled_out = (case.promise == Promise::Kept).then(|| crash::ruled_out(case.cuts.len() as u32));
+    case.not_ruled_out = (case.promise == Promise::Kept).then(|| crash::ruled_out(case.measured() as u32));
     let recoveries: Vec<f64> = case.cuts.iter().filter_map(|cut| cut.recovery_s).collect();
     case.recovery_s = analysis::quantity(&recoveries);
 }

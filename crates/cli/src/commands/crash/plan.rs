@@ -1,18 +1,21 @@
 //! Which levels of which stores are crashed, and how; what cannot be is refused with the reason.
 
-use crate::args::{CrashArguments, MeansArgument, MomentArgument, NodesArgument};
+use crate::args::{CrashArguments, DiskArgument, MeansArgument, MomentArgument, NodesArgument};
 use crate::commands::target;
 use crate::failure::CommandFailure;
 use jobkit::Stroke;
 use runner::Blow;
+use std::time::Duration;
+use store::CommandLine;
 use store::{Capabilities, Keeps, Opener, StoreInfo, Support};
-use study::{CrashMeans, CrashMoment, Spec, StruckNodes, Target};
+use study::{CrashMeans, CrashMoment, DiskKind, Durability, Spec, StruckNodes, Target};
 
 /// A level of a store.
 pub(super) type PlannedCrash = (&'static StoreInfo, Spec);
 
 /// Returns the levels of the stores that were named. Nothing starts where one of them cannot be crashed so: all that cannot are named.
 pub(super) fn planned(arguments: &CrashArguments) -> Result<Vec<PlannedCrash>, CommandFailure> {
+    needs_of_power(arguments)?;
     let mut planned = Vec::new();
     let mut problems: Vec<String> = Vec::new();
     for spec in target::specs(&arguments.stores, None, None)? {
@@ -53,6 +56,10 @@ pub(super) fn blow(arguments: &CrashArguments) -> Blow {
     let stroke = match arguments.how {
         MeansArgument::Kill => Stroke::Kill,
         MeansArgument::Freeze => Stroke::Freeze(outage),
+        MeansArgument::Power => {
+            let server = CommandLine::new("/proc/self/exe").arg("disk-server");
+            return Blow::Power { disk: disk(arguments).unwrap_or_default(), server };
+        }
     };
     Blow::Nodes { which: nodes(arguments), stroke, outage }
 }
@@ -61,8 +68,49 @@ pub(super) fn blow(arguments: &CrashArguments) -> Blow {
 pub(super) fn means(arguments: &CrashArguments) -> CrashMeans {
     match (blow(arguments), arguments.how) {
         (Blow::Commands { .. }, _) => CrashMeans::Command,
-        (Blow::Nodes { .. }, MeansArgument::Kill) => CrashMeans::Kill,
-        (Blow::Nodes { .. }, MeansArgument::Freeze) => CrashMeans::Freeze,
+        (_, MeansArgument::Kill) => CrashMeans::Kill,
+        (_, MeansArgument::Freeze) => CrashMeans::Freeze,
+        (_, MeansArgument::Power) => CrashMeans::Power,
+    }
+}
+
+/// Returns the conduct of the disk whose power is cut; `None`: no power is.
+pub(super) fn disk(arguments: &CrashArguments) -> Option<DiskKind> {
+    let kind = match arguments.disk {
+        None | Some(DiskArgument::Honest) => DiskKind::Honest,
+        Some(DiskArgument::Lies) => DiskKind::Lies,
+        Some(DiskArgument::Tears) => DiskKind::Tears,
+    };
+    (arguments.how == MeansArgument::Power).then_some(kind)
+}
+
+/// The longest time to a crash where nothing else is asked for; and of a power cut of a level that may lose a second, which has to come later.
+const WITHIN: Duration = Duration::from_millis(500);
+const WITHIN_SECONDS: Duration = Duration::from_secs(3);
+/// The shortest of these.
+const BEYOND_SECOND: Duration = Duration::from_millis(1200);
+
+/// Returns the shortest and the longest time from the first acknowledgements to a crash of a level.
+pub(super) fn times(arguments: &CrashArguments, level: Option<Durability>) -> (Duration, Duration) {
+    let is_second = arguments.how == MeansArgument::Power && level == Some(Durability::Second);
+    let longest = arguments.within.unwrap_or(if is_second { WITHIN_SECONDS } else { WITHIN });
+    let earliest = if is_second && longest > BEYOND_SECOND { BEYOND_SECOND } else { Duration::ZERO };
+    (earliest, longest)
+}
+
+/// Checks that power can be cut here, where it is to be: nothing else is done instead.
+fn needs_of_power(arguments: &CrashArguments) -> Result<(), CommandFailure> {
+    if arguments.how != MeansArgument::Power {
+        return match arguments.disk {
+            None => Ok(()),
+            Some(_) => Err(CommandFailure::usage("--disk is for --how power; leave it out, or cut the power")),
+        };
+    }
+    match runner::missing_for_power() {
+        None => Ok(()),
+        Some(missing) => Err(CommandFailure::usage(format!(
+            "--how power: {missing}; without it --how kill shows what a kill loses, which is less"
+        ))),
     }
 }
 
@@ -110,6 +158,14 @@ fn possible(info: &StoreInfo, spec: &Spec, arguments: &CrashArguments) -> Result
     }
     if declared.keeps == Keeps::Nothing {
         return Err("it keeps nothing at all; name a store that does".into());
+    }
+    if arguments.how == MeansArgument::Power
+        && (arguments.nodes != NodesArgument::All || arguments.during == MomentArgument::Recovery)
+    {
+        return Err(
+            "a power cut takes all nodes, while clients write; leave --nodes and --during recovery out, or --how power"
+                .into(),
+        );
     }
     if is_embedded && arguments.how == MeansArgument::Freeze {
         return Err("its clients would be frozen with it; --how freeze is for servers".into());

@@ -1,0 +1,49 @@
+//! Whether this machine can have a disk of ours.
+
+use std::fs::{self, OpenOptions};
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+
+/// The size of a disk. What is not written takes no memory.
+pub const DISK_BYTES: u64 = 2 << 30;
+
+/// The memory that must be free: the disk and what is kept of it for a cut are in memory.
+const FREE_BYTES: u64 = DISK_BYTES / 2;
+
+/// The programs it takes, each with the package that has it.
+const PROGRAMS: [(&str, &str); 3] = [("mkfs.ext4", "e2fsprogs"), ("mount", "mount"), ("umount", "mount")];
+
+/// Returns what a power cut needs and this machine does not have; `None`: everything is here.
+pub fn missing() -> Option<String> {
+    let is_root = fs::metadata("/proc/self").is_ok_and(|own| own.uid() == 0);
+    if !is_root {
+        return Some("a power cut needs root, who may mount a disk; run it with sudo".into());
+    }
+    for (device, what) in [("/dev/fuse", "modprobe fuse"), ("/dev/loop-control", "modprobe loop")] {
+        if let Err(error) = OpenOptions::new().read(true).write(true).open(device) {
+            let error = error.to_string();
+            let words = error.split(" (os error").next().unwrap_or_default();
+            return Some(format!("a power cut needs {device}: {words}; {what}, or give the container this device"));
+        }
+    }
+    let places = ["/usr/local/sbin", "/usr/sbin", "/sbin", "/usr/local/bin", "/usr/bin", "/bin"];
+    let is_here = |program: &str| places.iter().any(|place| Path::new(place).join(program).exists());
+    if let Some((program, package)) = PROGRAMS.iter().find(|(program, _)| !is_here(program)) {
+        return Some(format!("a power cut needs {program}; apt-get install {package}"));
+    }
+    let free = free_bytes();
+    if free.is_some_and(|free| free < FREE_BYTES) {
+        let (needed, free) = (FREE_BYTES >> 20, free.unwrap_or_default() >> 20);
+        return Some(format!(
+            "a power cut needs {needed} MiB of free memory, as its disk is in memory, and {free} MiB are free"
+        ));
+    }
+    None
+}
+
+/// Memory that is free, as the system reports it.
+fn free_bytes() -> Option<u64> {
+    let text = fs::read_to_string("/proc/meminfo").ok()?;
+    let line = text.lines().find(|line| line.starts_with("MemAvailable:"))?;
+    line.split_whitespace().nth(1)?.parse::<u64>().ok().map(|kib| kib << 10)
+}
