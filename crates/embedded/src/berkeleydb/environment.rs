@@ -243,10 +243,10 @@ impl Engine for Environment {
         }
         let values = self.database(Space::Values);
         let flags = self.ask(env::get_flags, self.environment);
-        let commit = match (flags & TXN_NOSYNC, flags & TXN_WRITE_NOSYNC) {
-            (0, 0) => "written and flushed",
-            (0, _) => "written (DB_TXN_WRITE_NOSYNC)",
-            _ => "kept in memory (DB_TXN_NOSYNC)",
+        let (commit, sync) = match (flags & TXN_NOSYNC, flags & TXN_WRITE_NOSYNC) {
+            (0, 0) => ("written and flushed", None),
+            (0, _) => ("written (DB_TXN_WRITE_NOSYNC)", Some("DB_TXN_WRITE_NOSYNC")),
+            _ => ("kept in memory (DB_TXN_NOSYNC)", Some("DB_TXN_NOSYNC")),
         };
         debug_assert_eq!(durability, self.settings.durability);
         let mut config = vec![
@@ -255,23 +255,16 @@ impl Engine for Environment {
             ("log_at_commit", commit.to_owned()),
             ("checkpoint_kib", CHECKPOINT_KIB.to_string()),
         ];
-        match self.settings.hash_fill_factor {
-            Some(_) => {
-                config.push(("method", "hash".into()));
-                config.push(("ffactor", self.ask(db::get_h_ffactor, values).to_string()));
-            }
-            None => config.push(("method", "btree".into())),
+        let hash = self.settings.hash_fill_factor.is_some();
+        config.push(("method", if hash { "hash".into() } else { "btree".into() }));
+        if hash {
+            config.push(("ffactor", self.ask(db::get_h_ffactor, values).to_string()));
         }
         let config = config.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
         // Of the file DB_CONFIG, which lies in the environment's directory; the size of a page is of the code.
-        let mut set_up = vec![format!("set_cachesize {gib} {bytes} 1")];
-        let sync = [(TXN_NOSYNC, "DB_TXN_NOSYNC"), (TXN_WRITE_NOSYNC, "DB_TXN_WRITE_NOSYNC")];
-        let sync = sync.iter().filter(|(flag, _)| flags & flag != 0);
-        set_up.extend(sync.map(|(_, name)| format!("set_flags {name} on")));
-        set_up.push(format!("db->set_pagesize(db, {});", self.ask(db::get_pagesize, values)));
-        if self.settings.hash_fill_factor.is_some() {
-            set_up.push(format!("db->set_h_ffactor(db, {});", self.ask(db::get_h_ffactor, values)));
-        }
+        let page = format!("db->set_pagesize(db, {});", self.ask(db::get_pagesize, values));
+        let sync = sync.map(|flag| format!("set_flags {flag} on"));
+        let set_up = std::iter::once(format!("set_cachesize {gib} {bytes} 1")).chain(sync).chain([page]).collect();
         Ok(Facts { product: "Berkeley DB".into(), version: self.library.version.clone(), config, set_up })
     }
 

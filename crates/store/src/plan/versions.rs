@@ -6,8 +6,9 @@ use std::path::PathBuf;
 use study::Spec;
 
 /// The option that names a version: one that `kvtrial fetch-store` got, or the system's; `NAME@VERSION` is the same.
-pub const VERSION: OptionInfo = OptionInfo::text(study::VERSION, "the version, fetched or the system's, also NAME@VERSION")
-    .otherwise("the system's, else the newest that was fetched");
+pub const VERSION: OptionInfo =
+    OptionInfo::text(study::VERSION, "the version, fetched or the system's, also NAME@VERSION")
+        .otherwise("the system's, else the newest that was fetched");
 
 /// The versions of one product that can be fetched, the newest first.
 #[derive(Clone, Copy, Debug)]
