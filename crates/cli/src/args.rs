@@ -10,7 +10,7 @@ mod values;
 
 use crate::commands::selftest::SelftestArguments;
 use crate::{failure, shell_words};
-pub use choosing::ChooseArguments;
+pub use choosing::{ChooseArguments, SearchArguments};
 use clap::{Args, ColorChoice, Parser, Subcommand};
 pub use comparing::{CompareArguments, ComparisonFormat, NoisyGate, ReportArguments, StudyFormat};
 pub use proving::{CheckArguments, CrashArguments, DiskArgument, MeansArgument, MomentArgument, NodesArgument};
@@ -20,7 +20,7 @@ pub use running::{OrderArgument, RunArguments};
 use search::Objective;
 use std::path::PathBuf;
 use std::time::Duration;
-use values::{duration, key_value, objective, whole};
+use values::{duration, key_value, objective};
 
 /// Which key/value store fits the job? Runs real jobs on real stores, checks every answer, and gives a verdict.
 #[derive(Debug, Parser)]
@@ -107,30 +107,9 @@ pub struct TuneArguments {
     /// Search only the keys of --vary
     #[arg(long, requires = "vary")]
     pub only: bool,
-    /// Input: a file, or a name `kvtrial jobs` shows
-    #[arg(long, value_name = "FILE|NAME")]
-    pub data: Option<String>,
-    /// Set a parameter of the job; repeat it for more
-    #[arg(long = "set", value_name = "KEY=VALUE", value_parser = key_value)]
-    pub set: Vec<(String, String)>,
-    /// Connections in the default setting
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = whole(1, 100_000))]
-    pub clients: u32,
-    /// Operations each client may have in flight in the default setting
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = whole(1, 100_000))]
-    pub pipeline: u32,
-    /// Longest wait for any reply
-    #[arg(long, value_name = "TIME", default_value = "10s", value_parser = duration)]
-    pub deadline: Duration,
-    /// Seed of every random choice
-    #[arg(long, value_name = "N", default_value_t = 42)]
-    pub seed: u64,
-    /// Directory for the study [default: kvtrial-study-TIME]
-    #[arg(long, value_name = "DIR")]
-    pub out: Option<PathBuf>,
-    /// Where private stores keep their data [default: the system's temporary directory]
-    #[arg(long, value_name = "DIR")]
-    pub base: Option<PathBuf>,
+    /// How each trial is run.
+    #[command(flatten)]
+    pub search: SearchArguments,
 }
 
 /// Options of `query`.

@@ -3,6 +3,7 @@
 use crate::view::STUDY;
 use serde_json::{Value, json};
 use study::{Cell, Study};
+use words::distinct;
 
 const COLOURS: usize = 8;
 const SYMBOLS: [&str; 4] = ["circle", "rect", "triangle", "diamond"];
@@ -19,18 +20,11 @@ pub struct Identities {
 impl Identities {
     /// Finds the stores of a study, in the order they first appear.
     pub fn of(study: &Study) -> Identities {
-        let mut known = Identities::default();
-        for cell in &study.cells {
-            let list = if cell.baseline { &mut known.baselines } else { &mut known.stores };
-            if !list.contains(&cell.store) {
-                list.push(cell.store.clone());
-            }
-            let label = study_label(cell).unwrap_or_default();
-            if !known.studies.iter().any(|it| it == label) {
-                known.studies.push(label.to_owned());
-            }
-        }
-        known
+        let stores = |baselines: bool| {
+            distinct(study.cells.iter().filter(|cell| cell.baseline == baselines).map(|cell| cell.store.clone()))
+        };
+        let studies = study.cells.iter().map(|cell| study_label(cell).unwrap_or_default().to_owned());
+        Identities { stores: stores(false), baselines: stores(true), studies: distinct(studies) }
     }
 
     /// Returns `$c3`, a colour of the theme.

@@ -140,9 +140,7 @@ fn opening(report: &Report<'_>, title: &str) -> Markup {
     let said = if report.compared.is_empty() { &report.headlines } else { &report.compared };
     let study = &*report.study;
     let counted = study.cells.iter().map(|cell| cell.counted().count()).max().unwrap_or_default();
-    let several = |n: usize, what: &str| {
-        if n == 1 { format!("1 {what}") } else { format!("{} {what}s", words::units::whole(n as u64)) }
-    };
+    let several = |n: usize, what: &str| words::counted(n as u64, what);
     let mut facts = Vec::new();
     if let Some(crash) = &study.crash {
         let each = words::cuts(crash.means, crash.cuts as usize);

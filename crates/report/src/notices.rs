@@ -48,12 +48,12 @@ pub(crate) fn notices(report: &Report<'_>) -> Vec<Notice> {
         let kinds: BTreeSet<_> = unrun.iter().flat_map(|cell| &cell.verdict.reasons).map(|it| it.kind.name()).collect();
         let kinds: Vec<String> = kinds.iter().map(|kind| kind.replace('_', " ")).collect();
         let why = if kinds.is_empty() { String::new() } else { format!(" ({})", kinds.join(", ")) };
-        let was = if unrun.len() == 1 {
-            "1 cell was".into()
-        } else {
-            format!("{} cells were", words::units::whole(unrun.len() as u64))
-        };
-        add(Severity::Warning, format!("{was} not run, so nothing is known about them{why}: {}.", names(&unrun)));
+        let cells = words::counted(unrun.len() as u64, "cell");
+        let was = if unrun.len() == 1 { "was" } else { "were" };
+        add(
+            Severity::Warning,
+            format!("{cells} {was} not run, so nothing is known about them{why}: {}.", names(&unrun)),
+        );
     }
     let failed = study.selftest.as_ref().map_or(0, |selftest| selftest.proofs.len() - selftest.holding());
     if failed > 0 {
@@ -111,20 +111,11 @@ fn names(cells: &[&Cell]) -> String {
 
 /// `redis (refused), sqlite (wrong value)`.
 fn reasoned(cells: &[&Cell]) -> String {
-    listed(cells, |cell| match cell.verdict.reasons.first() {
-        Some(reason) => format!("{} ({})", label(cell), reason.kind.name().replace('_', " ")),
-        None => label(cell),
-    })
+    listed(cells, |cell| words::with_reason(label(cell), cell))
 }
 
 fn listed(cells: &[&Cell], name: impl Fn(&Cell) -> String) -> String {
-    let mut names: Vec<String> = Vec::new();
-    for cell in cells {
-        let name = name(cell);
-        if !names.contains(&name) {
-            names.push(name);
-        }
-    }
+    let mut names = words::distinct(cells.iter().map(|cell| name(cell)));
     let more = names.len().saturating_sub(8);
     names.truncate(8);
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };

@@ -22,7 +22,7 @@ pub(crate) fn title(study: &Study, colour: Colour) -> String {
     text += &paragraph(&facts.join(" · "), 1, 1, Style::Dim, colour);
     if !study.host.cpu.is_empty() {
         let host = &study.host;
-        let cpus = if host.cpus == 1 { "1 processor".into() } else { format!("{} processors", host.cpus) };
+        let cpus = words::counted(u64::from(host.cpus), "processor");
         let machine = format!("{} · {cpus} · {} · {}", host.cpu, units::bytes(host.memory_bytes), host.kernel);
         text += &paragraph(&machine, 1, 1, Style::Dim, colour);
     }

@@ -125,13 +125,7 @@ pub fn stores_table(stores: &[StoreRow], known: &[&str], colour: Colour) -> Stri
 
 /// Operations any of these stores has.
 pub fn operations_of(stores: &[StoreRow]) -> Vec<&str> {
-    let mut known = Vec::new();
-    for name in stores.iter().filter_map(|store| store.native.as_ref()).flatten() {
-        if !known.contains(&name.as_str()) {
-            known.push(name.as_str());
-        }
-    }
-    known
+    words::distinct(stores.iter().filter_map(|store| store.native.as_ref()).flatten().map(String::as_str))
 }
 
 /// A store that has a row, or two twins that share one.

@@ -14,6 +14,14 @@ pub fn meaning(reason: &Reason) -> Cow<'static, str> {
     }
 }
 
+/// Returns the name of a cell, or what else is said of it, with the first reason of its verdict beside it: `redis (refused)`.
+pub fn with_reason(said: String, cell: &Cell) -> String {
+    match cell.verdict.reasons.first() {
+        Some(reason) => format!("{said} ({})", reason.kind.name().replace('_', " ")),
+        None => said,
+    }
+}
+
 /// Whether a reason is that of a study that ended.
 fn is_uncounted(kind: ReasonKind) -> bool {
     matches!(kind, ReasonKind::NoTrial | ReasonKind::Interrupted | ReasonKind::StudyStopped)

@@ -1,4 +1,4 @@
-//! Options of `choose`.
+//! Options of `choose`, and those it shares with `tune`.
 
 use super::values::{duration, key_value, need, whole};
 use crate::shell_words;
@@ -37,16 +37,27 @@ pub struct ChooseArguments {
     /// Kills of each store that would be taken, while clients write [default: 20 where durability= is needed, else none]
     #[arg(long, value_name = "N", value_parser = whole(0, 100_000))]
     pub cuts: Option<u32>,
+    /// How each trial is run.
+    #[command(flatten)]
+    pub search: SearchArguments,
+    /// Resume the choice in --out, with more --budget or after an interruption: its trials and kills are not run again; other options as before
+    #[arg(long, requires = "out")]
+    pub resume: bool,
+}
+
+/// Options that all searches share: what each trial does, and where.
+#[derive(Debug, Args)]
+pub struct SearchArguments {
     /// Input: a file, or a name `kvtrial jobs` shows
     #[arg(long, value_name = "FILE|NAME")]
     pub data: Option<String>,
     /// Set a parameter of the job; repeat it for more
     #[arg(long = "set", value_name = "KEY=VALUE", value_parser = key_value)]
     pub set: Vec<(String, String)>,
-    /// Connections, or handles of an embedded library
+    /// Connections, or handles of an embedded library, in the default setting
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = whole(1, 100_000))]
     pub clients: u32,
-    /// Operations each client may have in flight
+    /// Operations each client may have in flight in the default setting
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = whole(1, 100_000))]
     pub pipeline: u32,
     /// Longest wait for any reply
@@ -58,9 +69,6 @@ pub struct ChooseArguments {
     /// Directory for the study [default: kvtrial-study-TIME]
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
-    /// Resume the choice in --out, with more --budget or after an interruption: its trials and kills are not run again; other options as before
-    #[arg(long, requires = "out")]
-    pub resume: bool,
     /// Where private stores keep their data: a directory on the disk to be measured [default: the system's temporary directory]
     #[arg(long, value_name = "DIR")]
     pub base: Option<PathBuf>,

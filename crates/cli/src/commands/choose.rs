@@ -12,10 +12,10 @@ use crate::failure::{self, CommandFailure};
 use crate::output::{note, print_painted};
 use analysis::NeedKind;
 use archive::StudyDir;
-use engine::{Arrivals, Settings};
+use engine::Arrivals;
 use jobkit::JobInfo;
 use kills::Killer;
-use runner::{Asked, AskedFault, Faults, KeysFound, Plan, PlannedStore, Request, Rounds, Variation};
+use runner::{Asked, AskedFault, Faults, Plan, PlannedStore, Request, Variation};
 use search::{ChooseError, ChooseOptions, Kills, Lab, MoreWork, SearchTime};
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -35,7 +35,7 @@ const MORE: u32 = 10;
 
 /// Races, decides and reports.
 pub fn choose(arguments: &ChooseArguments) -> Result<u8, CommandFailure> {
-    let out = arguments.out.clone();
+    let out = arguments.search.out.clone();
     let before = match (&out, arguments.resume) {
         (Some(out), true) => Some(archive::read_study(out)?),
         _ => None,
@@ -69,7 +69,8 @@ pub fn choose(arguments: &ChooseArguments) -> Result<u8, CommandFailure> {
         None => Lab::new(&plan, &stop, &mut notebook),
     };
     let options = ChooseOptions { needs: arguments.needs.clone(), budget, more };
-    let mut killer = Killer::new(cuts(arguments), plan.base.clone(), arguments.seed, arguments.deadline, &stop);
+    let mut killer =
+        Killer::new(cuts(arguments), plan.base.clone(), arguments.search.seed, arguments.search.deadline, &stop);
     if let Some(made) = before.as_ref().and_then(|study| study.crash.clone()) {
         killer.made = study::Crash { cuts: killer.cuts, ..made };
     }
@@ -146,7 +147,7 @@ fn used(study: &Study) -> Duration {
 fn plan(arguments: &ChooseArguments, before: Option<&Study>) -> Result<Chosen, CommandFailure> {
     let job = target::job(&arguments.job)?;
     let needed = Needed::of(&arguments.needs)?;
-    can_show(job, &arguments.set, &arguments.needs)?;
+    can_show(job, &arguments.search.set, &arguments.needs)?;
     let loss = arguments.needs.iter().find(|need| need.kind == NeedKind::NoLoss);
     if let Some(need) = loss.filter(|_| arguments.faults.is_empty()) {
         return Err(CommandFailure::usage(format!(
@@ -154,29 +155,10 @@ fn plan(arguments: &ChooseArguments, before: Option<&Study>) -> Result<Chosen, C
         )));
     }
     let stores = candidates(arguments, needed)?;
-    let mut set = arguments.set.clone();
+    let mut set = arguments.search.set.clone();
     set.extend(length(arguments, job, needed, stores.len(), before).map(|seconds| ("seconds".into(), seconds)));
-    let params = target::params(job, &set)?;
-    let request = Request {
-        job,
-        data: arguments.data.clone(),
-        params: params.clone(),
-        stores,
-        settings: Settings {
-            clients: arguments.clients,
-            pipeline: arguments.pipeline,
-            deadline: arguments.deadline,
-            seed: arguments.seed,
-            duration: runner::seconds(&params),
-            arrivals: needed.ops_per_s.map_or(Arrivals::Closed, |ops_per_s| Arrivals::Poisson { ops_per_s }),
-            ..Settings::default()
-        },
-        rounds: Rounds::ONCE,
-        seed: arguments.seed,
-        base: target::base(arguments.base.as_deref())?,
-        keys_found: KeysFound::Refuse,
-        execution: super::fork_server::execution(),
-    };
+    let mut request = target::search(job, stores, &set, &arguments.search)?;
+    request.settings.arrivals = needed.ops_per_s.map_or(Arrivals::Closed, |ops_per_s| Arrivals::Poisson { ops_per_s });
     let larger = larger(&request);
     let mut plan = request
         .study(&Variation::none(), &mut |words| note(&format!("kvtrial: {words}")))
@@ -202,7 +184,7 @@ fn length(
     before: Option<&Study>,
 ) -> Option<String> {
     let is_timed = job.params.iter().any(|param| param.name == "seconds");
-    if !is_timed || arguments.set.iter().any(|(key, _)| key == "seconds" || key == "operations") {
+    if !is_timed || arguments.search.set.iter().any(|(key, _)| key == "seconds" || key == "operations") {
         return None;
     }
     if arguments.faults.iter().any(AskedFault::needs_length) {

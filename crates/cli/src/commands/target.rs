@@ -4,7 +4,9 @@ use super::offer::offer;
 use crate::args;
 use crate::failure::CommandFailure;
 use crate::password;
+use engine::Settings;
 use jobkit::{JobInfo, Params};
+use runner::{KeysFound, PlannedStore, Request, Rounds};
 use std::path::{Path, PathBuf};
 use store::StoreInfo;
 use study::{Address, Authority, Class, Spec, Target};
@@ -62,6 +64,36 @@ pub fn params(job: &JobInfo, set: &[(String, String)]) -> Result<Params, Command
         let form = set.iter().find(is_unknown).and_then(|(name, value)| args::right_form(name, value));
         let form = form.map_or_else(String::new, |form| format!(". Write {form}"));
         CommandFailure::usage(format!("{error}{form}"))
+    })
+}
+
+/// Returns what a search asks of these stores: one trial per cell and round, with these parameters set.
+pub fn search(
+    job: &'static JobInfo,
+    stores: Vec<PlannedStore>,
+    set: &[(String, String)],
+    arguments: &args::SearchArguments,
+) -> Result<Request, CommandFailure> {
+    let params = params(job, set)?;
+    let settings = Settings {
+        clients: arguments.clients,
+        pipeline: arguments.pipeline,
+        deadline: arguments.deadline,
+        seed: arguments.seed,
+        duration: runner::seconds(&params),
+        ..Settings::default()
+    };
+    Ok(Request {
+        job,
+        data: arguments.data.clone(),
+        params,
+        stores,
+        settings,
+        rounds: Rounds::ONCE,
+        seed: arguments.seed,
+        base: base(arguments.base.as_deref())?,
+        keys_found: KeysFound::Refuse,
+        execution: super::fork_server::execution(),
     })
 }
 

@@ -10,7 +10,7 @@ use crate::output::{note, print_painted};
 use archive::StudyDir;
 use engine::Settings;
 use jobkit::{JobInfo, Params};
-use runner::{Asked, Axis, KeysFound, PlannedStore, Request, Rounds};
+use runner::{Asked, Axis, PlannedStore};
 use search::{Lab, Objective, SearchTime, TuneError, TuneOptions, tune};
 use std::sync::atomic::AtomicBool;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
@@ -25,37 +25,17 @@ const PIPELINE: [u32; 4] = [1, 4, 16, 64];
 pub fn tune_command(arguments: &TuneArguments) -> Result<u8, CommandFailure> {
     let job = target::job(&arguments.job)?;
     let store = store(arguments)?;
-    let params = target::params(job, &arguments.set)?;
-    let settings = Settings {
-        clients: arguments.clients,
-        pipeline: arguments.pipeline,
-        deadline: arguments.deadline,
-        seed: arguments.seed,
-        duration: runner::seconds(&params),
-        ..Settings::default()
-    };
+    let request = target::search(job, vec![store.clone()], &arguments.search.set, &arguments.search)?;
+    let (params, settings) = (request.params.clone(), request.settings);
     let axes = space(job, &store, &params, &settings, arguments)?;
     let objective = arguments.objective.unwrap_or(match settings.duration {
         Some(_) => Objective::OpsPerS,
         None => Objective::Makespan,
     });
-
-    let request = Request {
-        job,
-        data: arguments.data.clone(),
-        params: params.clone(),
-        stores: vec![store.clone()],
-        settings,
-        rounds: Rounds::ONCE,
-        seed: arguments.seed,
-        base: target::base(arguments.base.as_deref())?,
-        keys_found: KeysFound::Refuse,
-        execution: super::fork_server::execution(),
-    };
     let plan = request.search(&axes).map_err(CommandFailure::of_request)?;
     let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
     let study = Study { selftest: selftest::for_study(), ..plan.study(redacted_command(), study::rfc3339(now)) };
-    let out = arguments.out.clone().unwrap_or_else(|| default_directory(now));
+    let out = arguments.search.out.clone().unwrap_or_else(|| default_directory(now));
     let directory = StudyDir::create(&out, study)?;
     let keys: Vec<String> = axes.iter().map(|axis| format!("{} ({})", axis.key, axis.values.len())).collect();
     let all = axes.iter().fold(1u64, |all, axis| all.saturating_mul(axis.values.len() as u64));

@@ -1,6 +1,5 @@
 //! The sentences.
 
-use crate::ranking::verdict;
 use study::{Cell, Judged};
 use words::units;
 
@@ -66,7 +65,7 @@ fn unjudged<'a>(cells: &'a [&Cell]) -> impl Iterator<Item = String> + 'a {
             _ => String::new(),
         };
         let names: Vec<String> = names.into_iter().map(str::to_owned).collect();
-        (!names.is_empty()).then(|| format!("The trials of {} {words}.{longer}", verdict::joined(&names)))
+        (!names.is_empty()).then(|| format!("The trials of {} {words}.{longer}", words::joined(&names)))
     })
 }
 
@@ -102,7 +101,7 @@ fn longer(cells: &[&Cell]) -> String {
 /// Returns a sentence per store on the requests that its adapter sent again.
 fn resent<'a>(cells: &'a [&Cell]) -> impl Iterator<Item = String> + 'a {
     cells.iter().filter(|cell| cell.resent > 0).map(|cell| {
-        let requests = if cell.resent == 1 { "1 request".into() } else { format!("{} requests", units::whole(cell.resent)) };
+        let requests = words::counted(cell.resent, "request");
         format!("On {} {requests} had to be sent again: the store had undone them (deadlocks), or had moved their keys to another node.", cell.store)
     })
 }

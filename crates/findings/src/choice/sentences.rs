@@ -28,10 +28,7 @@ fn kept(study: &Study, store: &str) -> String {
     let cell = cells(study, [&store.to_owned()]).into_iter().next();
     let shown = cell.and_then(|cell| Some((cell.durability?, cell.durability_shown.as_ref()?)));
     let Some((level, shown)) = shown.filter(|(_, shown)| shown.promise == Promise::Kept) else { return String::new() };
-    let kills = match shown.cuts {
-        1 => "1 kill".to_owned(),
-        cuts => format!("{} kills", units::whole(u64::from(cuts))),
-    };
+    let kills = words::counted(u64::from(shown.cuts), "kill");
     match level {
         Durability::Second => format!("lost nothing older than a second in {kills}"),
         _ => format!("kept every acknowledged write in {kills}"),
@@ -146,8 +143,7 @@ pub(super) fn settings(decision: &Decision) -> Option<String> {
     decision.take.first()?;
     let tried = match decision.settings_tried {
         0 => return None,
-        1 => "1 other setting".to_owned(),
-        count => format!("{} other settings", units::whole(u64::from(count))),
+        count => words::counted(u64::from(count), "other setting"),
     };
     Some(match &decision.setting {
         Some(setting) => {

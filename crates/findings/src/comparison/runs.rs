@@ -11,7 +11,7 @@ use words::advice;
 
 /// Returns what a comparison of runs found, and how its gates ruled.
 pub fn of_runs(comparison: &Comparison, gates: &[Gate]) -> ComparisonText {
-    let repeats = |n: u32| if n == 1 { "1 repeat".into() } else { format!("{n} repeats") };
+    let repeats = |n: u32| words::counted(u64::from(n), "repeat");
     let sources = comparison.sources.iter();
     ComparisonText {
         sources: sources.map(|it| source(it, &[&it.input, &repeats(it.repeats), &it.started_at])).collect(),

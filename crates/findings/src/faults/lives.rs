@@ -22,13 +22,9 @@ pub(crate) enum NodeDoing {
 /// Returns the nodes of a trial, those added while it ran last; none of a store that is one server.
 pub(crate) fn lives(trial: &TrialRecord) -> Vec<NodeLife> {
     let end_s = trial.series.last().map_or(0.0, |point| point.at_s);
-    let mut names: Vec<&str> = Vec::new();
     let serving = trial.nodes.iter().filter(|node| node.role == Role::Clients).map(|node| node.name.as_str());
-    for name in serving.chain(trial.faults.iter().map(|fault| fault.node.as_str())) {
-        if !name.is_empty() && !names.contains(&name) {
-            names.push(name);
-        }
-    }
+    let struck = trial.faults.iter().map(|fault| fault.node.as_str());
+    let names = words::distinct(serving.chain(struck).filter(|name| !name.is_empty()));
     if names.len() < 2 {
         return Vec::new();
     }

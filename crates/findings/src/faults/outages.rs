@@ -1,12 +1,12 @@
 //! What failing nodes cost each store, over all trials: the headline, and a line per store and fault.
 
 use super::sentences as faults;
-use crate::ranking::verdict::joined;
+use crate::draw::axes::extent;
 use analysis::{Metric, Replication};
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
 use study::{Cell, FaultFigures, Quantity, ReasonKind, Status, TrialRecord};
-use words::units;
+use words::{joined, units};
 
 /// Returns `After a node was killed, nats answered all along and redis-cluster again after 0.80 s; no acknowledged write was lost.` A
 /// sentence for each class, those that replicate and those that do not, as these are never compared. Empty where no fault was done.
@@ -98,12 +98,7 @@ fn occasion(cells: &[&Cell]) -> String {
             _ => format!("While {node} was started again"),
         },
         many => {
-            let mut acts: Vec<&str> = Vec::new();
-            for fault in many {
-                if !acts.contains(&act(&fault.planned)) {
-                    acts.push(act(&fault.planned));
-                }
-            }
+            let acts = words::distinct(many.iter().map(|fault| act(&fault.planned)));
             match acts.as_slice() {
                 ["stop", "restart"] if node == "the server" => "While the server was stopped and started again".into(),
                 ["stop", "restart"] => "While each node was stopped and started again in turn".into(),
@@ -191,8 +186,7 @@ fn sums(cell: &Cell, faults: usize) -> String {
         .counted()
         .map(|trial| trial.faults.iter().map(|fault| fault.failed_operations).sum::<u64>() as f64)
         .collect();
-    let (least, most) =
-        (failed.iter().copied().fold(f64::INFINITY, f64::min), failed.iter().copied().fold(0.0, f64::max));
+    let (least, most) = extent(failed);
     parts.push(match (most, least < most) {
         (0.0, _) => "no operation failed".into(),
         (_, true) => format!("{} to {} operations failed per trial", whole(least), whole(most)),
@@ -269,7 +263,7 @@ fn line(fault: &FaultFigures) -> String {
     if let Some(caught_up) = fault.caught_up_s {
         parts.push(format!("caught up after {}", spread(&caught_up, time)));
     }
-    let trials = if fault.trials == 1 { "1 trial".into() } else { format!("{} trials", fault.trials) };
+    let trials = words::counted(u64::from(fault.trials), "trial");
     format!("{node} ({}, {trials}): {}.", fault.planned, parts.join("; "))
 }
 

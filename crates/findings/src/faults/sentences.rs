@@ -66,12 +66,7 @@ fn lasted_s(fault: &FaultRecord) -> f64 {
 
 /// `no effect of 4 faults on answers (node2, node3; each ready within 400 ms).`
 fn no_effect(faults: &[&FaultRecord]) -> String {
-    let mut names: Vec<&str> = Vec::new();
-    for name in faults.iter().map(|fault| node(fault)) {
-        if !names.contains(&name) {
-            names.push(name);
-        }
-    }
+    let names = words::distinct(faults.iter().map(|fault| node(fault)));
     let restarts = faults.iter().filter(|fault| super::outages::act(&fault.planned) == "restart");
     let longest_s = restarts.filter_map(|fault| Some(fault.until_s? - fault.at_s?)).reduce(f64::max);
     let ready = longest_s.map(|s| format!("; ready again within {}", units::duration(s))).unwrap_or_default();
@@ -103,8 +98,7 @@ fn node(fault: &FaultRecord) -> &str {
 fn failures(failed: u64) -> String {
     match failed {
         0 => "no operation failed".into(),
-        1 => "1 operation failed".into(),
-        n => format!("{} operations failed", units::whole(n)),
+        n => words::counted(n, "operation") + " failed",
     }
 }
 

@@ -2,10 +2,9 @@
 
 use crate::block::Tone;
 use crate::identity::label;
-use crate::ranking::verdict::joined;
 use analysis::{DiskBound, Need, NeedKind, Unit, meets_all};
 use study::{Cell, Meets, NeedShown, Study};
-use words::units;
+use words::{joined, units};
 
 /// Returns the figure that was held against a need, as text; `None` where there is none.
 pub(super) fn figure(need: &Need, shown: &NeedShown) -> Option<String> {

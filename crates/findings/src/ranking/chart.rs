@@ -87,10 +87,7 @@ fn table(group: &Group<'_>) -> DataTable {
     let row = |ranked: &RankedCell<'_>| {
         let cell = ranked.cell;
         let [value, interval] = figures::pair(metric.of_cell(cell).filter(|_| cell.verdict.is_ranked()), metric.unit());
-        let verdict = match cell.verdict.reasons.first() {
-            Some(reason) => format!("{} ({})", cell.verdict.status, reason.kind.name().replace('_', " ")),
-            None => cell.verdict.status.to_string(),
-        };
+        let verdict = words::with_reason(cell.verdict.status.to_string(), cell);
         [label(cell), place(ranked.rank), value, interval, verdict]
     };
     DataTable::of(["Store", "Place", "Median", "Interval", "Verdict"], group.cells.iter().map(row))

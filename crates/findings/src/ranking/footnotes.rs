@@ -69,14 +69,9 @@ fn short_version(version: &str) -> &str {
 
 /// Names what was measured: `Redis 7.0.15, LMDB 0.9.24, FerretDB 1.24.0 (mongodb)`.
 fn products(cells: &[&Cell]) -> Option<String> {
-    let mut products: Vec<String> = Vec::new();
-    for cell in cells.iter().filter(|cell| !cell.baseline && !cell.product.is_empty()) {
-        let name = if says_its_product(cell) { String::new() } else { format!(" ({})", cell.store) };
-        let product = product(cell) + &name;
-        if !products.contains(&product) {
-            products.push(product);
-        }
-    }
+    let name = |cell: &&Cell| if says_its_product(cell) { String::new() } else { format!(" ({})", cell.store) };
+    let measured = cells.iter().filter(|cell| !cell.baseline && !cell.product.is_empty());
+    let products = words::distinct(measured.map(|cell| product(cell) + &name(cell)));
     (!products.is_empty()).then(|| format!("Measured: {}.", products.join(", ")))
 }
 
@@ -112,13 +107,8 @@ pub(super) struct Emulations(Vec<Vec<String>>);
 
 impl Emulations {
     pub(super) fn of(study: &Study) -> Emulations {
-        let mut sets: Vec<Vec<String>> = Vec::new();
-        for cell in study.cells.iter().filter(|cell| !cell.emulated.is_empty()) {
-            if !sets.contains(&cell.emulated) {
-                sets.push(cell.emulated.clone());
-            }
-        }
-        Emulations(sets)
+        let sets = study.cells.iter().map(|cell| &cell.emulated).filter(|set| !set.is_empty());
+        Emulations(words::distinct(sets.cloned()))
     }
 
     /// Returns ` [1]`, or nothing.

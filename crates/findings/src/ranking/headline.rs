@@ -39,7 +39,7 @@ fn group_sentences(group: &Group<'_>) -> Vec<String> {
         }
         [] => {
             let least = cells.iter().map(|cell| group.metric.samples(cell).len()).min().unwrap_or_default();
-            let trials = if least == 1 { "1 trial".into() } else { format!("{least} trials") };
+            let trials = words::counted(least as u64, "trial");
             vec![format!(
                 "No order is shown of {of}: {trials} per store are too few; --repeats {} or more can show one. Listed by median: {}.",
                 stats::FEWEST_TRIALS,
@@ -153,15 +153,12 @@ fn alone(group: &Group<'_>) -> Option<String> {
 fn void(cells: &[&Cell]) -> Option<String> {
     const MOST: usize = 3;
     let void: Vec<&&Cell> = cells.iter().filter(|cell| cell.verdict.status == Status::Void).collect();
-    let why = |cell: &&&Cell| match cell.verdict.reasons.first() {
-        Some(reason) => format!("{} ({})", label(cell), reason.kind.name().replace('_', " ")),
-        None => label(cell),
-    };
+    let why = |cell: &&&Cell| words::with_reason(label(cell), cell);
     let named: Vec<String> = void.iter().take(MOST).map(why).collect();
     let more = if void.len() > MOST { format!(" and {} more", void.len() - MOST) } else { String::new() };
     (!named.is_empty()).then(|| format!("Void, so not ranked: {}{more}.", named.join(", ")))
 }
 
 fn joined(cells: &[&Cell]) -> String {
-    verdict::joined(&cells.iter().map(|cell| label(cell)).collect::<Vec<_>>())
+    words::joined(&cells.iter().map(|cell| label(cell)).collect::<Vec<_>>())
 }

@@ -3,7 +3,7 @@
 use super::order;
 use analysis::{Better, Group, Metric, Precision, Rank, Shown, separate};
 use study::{Cell, Class, Quantity};
-use words::{group_noun, units};
+use words::{group_noun, joined, units};
 
 /// Returns the cells of a group with figures to be believed, best first.
 pub fn listed<'a>(group: &Group<'a>) -> Vec<&'a Cell> {
@@ -16,15 +16,6 @@ pub fn best(metric: Metric) -> &'static str {
         Metric::OpsPerS => "the one that does the most",
         Metric::P99 => "the one that answers fastest",
         _ => "the fastest",
-    }
-}
-
-/// Returns `a, b and c`.
-pub fn joined<T: AsRef<str>>(names: &[T]) -> String {
-    let names: Vec<&str> = names.iter().map(AsRef::as_ref).collect();
-    match names.split_last() {
-        Some((last, some)) if !some.is_empty() => format!("{} and {last}", some.join(", ")),
-        _ => names.concat(),
     }
 }
 

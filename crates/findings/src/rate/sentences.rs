@@ -8,12 +8,7 @@ const LEAST_ROUNDS: u32 = 5;
 
 /// Returns which number of clients keeps most, of each store of which several were searched.
 pub(super) fn best(searches: &[RateSearch]) -> impl Iterator<Item = String> {
-    let mut stores: Vec<&str> = Vec::new();
-    searches.iter().map(|search| search.store.as_str()).for_each(|store| {
-        if !stores.contains(&store) {
-            stores.push(store);
-        }
-    });
+    let stores = words::distinct(searches.iter().map(|search| search.store.as_str()));
     stores.into_iter().filter_map(move |store| {
         let of_store = || searches.iter().filter(|search| search.store == store);
         let rates = || of_store().filter_map(|search| Some((search, search.rate?.value)));

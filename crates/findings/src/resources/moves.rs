@@ -1,6 +1,5 @@
 //! What came of a node that came or went (job `nodes`), in sentences.
 
-use crate::ranking::verdict;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use study::Cell;
@@ -32,7 +31,7 @@ fn of_cluster(facts: &Facts) -> Option<String> {
     let by_node = |name: &str| {
         let keys = facts.get(name).and_then(Value::as_array)?;
         let shown = |keys: &Value| keys.as_u64().map_or_else(|| keys.to_string(), units::whole);
-        Some(verdict::joined(&keys.iter().map(shown).collect::<Vec<_>>()))
+        Some(words::joined(&keys.iter().map(shown).collect::<Vec<_>>()))
     };
     Some(format!(
         "as the cluster says, {} of {} keys ({:.1} %) are at another node than before; the nodes had {}; now they have {}.{}",

@@ -23,8 +23,7 @@ fn of(facts: &BTreeMap<String, Value>) -> Option<String> {
     }
     let which = match all as usize {
         all if all > named.len() => format!("the {} largest of {} groups", named.len(), units::whole(all as u64)),
-        1 => "1 group".into(),
-        all => format!("{all} groups"),
+        all => words::counted(all as u64, "group"),
     };
     Some(format!("Documents by {group}, and the sum of their {sum}, {which}: {}.", named.join("; ")))
 }

@@ -8,7 +8,7 @@ use crate::identity::{Identities, study_label};
 use analysis::{Metric, Unit};
 use std::collections::BTreeSet;
 use study::{Cell, Study};
-use words::Batches;
+use words::{Batches, distinct};
 
 /// Most pictures side by side.
 const MOST_ACROSS: usize = 4;
@@ -49,12 +49,8 @@ fn axes(study: &Study, cells: &[&Cell]) -> Vec<FacetAxis> {
         keys.retain(|key| study.rate_search.is_empty() || key != "rate");
     }
     let axis = |key: String| {
-        let mut values: Vec<String> = Vec::new();
-        for value in cells.iter().filter_map(|cell| value_of(cell, &key)) {
-            if !values.iter().any(|it| it == value) {
-                values.push(value.to_owned());
-            }
-        }
+        let values = distinct(cells.iter().filter_map(|cell| value_of(cell, &key)));
+        let mut values: Vec<String> = values.into_iter().map(str::to_owned).collect();
         if values.iter().all(|value| number(value).is_some()) {
             values.sort_by(|a, b| number(a).unwrap_or_default().total_cmp(&number(b).unwrap_or_default()));
         }
@@ -77,13 +73,7 @@ fn line_name(cell: &Cell) -> String {
 }
 
 fn line_names(cells: &[&Cell]) -> Vec<String> {
-    let mut names: Vec<String> = Vec::new();
-    for name in cells.iter().map(|cell| line_name(cell)) {
-        if !names.contains(&name) {
-            names.push(name);
-        }
-    }
-    names
+    distinct(cells.iter().map(|cell| line_name(cell)))
 }
 
 /// A metric against the values: one picture for each combination of the other parameters, a line for each store.
@@ -95,13 +85,7 @@ fn overlay(
     others: &[&FacetAxis],
     identities: &Identities,
 ) -> Option<Chart> {
-    let mut combinations: Vec<String> = Vec::new();
-    for cell in cells {
-        let name = combination(cell, others);
-        if !combinations.contains(&name) {
-            combinations.push(name);
-        }
-    }
+    let mut combinations = distinct(cells.iter().map(|cell| combination(cell, others)));
     let all = combinations.len();
     combinations.truncate(MOST_COMBINATIONS);
     let of_cell = |cell: &Cell| match metric {
@@ -226,13 +210,8 @@ fn by_operation(
 }
 
 fn timed_phases(cells: &[&Cell]) -> Vec<String> {
-    let mut names: Vec<String> = Vec::new();
-    for phase in cells.iter().flat_map(|cell| cell.counted()).flat_map(|trial| &trial.phases) {
-        if phase.timed && phase.operations > 0 && !names.contains(&phase.name) {
-            names.push(phase.name.clone());
-        }
-    }
-    names
+    let phases = cells.iter().flat_map(|cell| cell.counted()).flat_map(|trial| &trial.phases);
+    distinct(phases.filter(|phase| phase.timed && phase.operations > 0).map(|phase| phase.name.clone()))
 }
 
 /// Median over trials of a phase's rate.

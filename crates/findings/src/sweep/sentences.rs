@@ -117,15 +117,10 @@ fn sentence(mut tally: Tally<'_>, where_: &str) -> String {
 
 /// At which combination each store is at its best, where all of them are the same work.
 fn best_values(study: &Study, parts: &[&Grouped<'_>]) -> Vec<String> {
-    let mut stores: Vec<&str> = Vec::new();
     // Baselines are there to compare with, unless there is nothing else; one that keeps nothing never has a finding.
     let only_baselines = study.cells.iter().all(|cell| cell.baseline);
     let has_findings = |cell: &&Cell| !cell.baseline || only_baselines && cell.layer() != Some(BudgetLayer::Generator);
-    for cell in study.cells.iter().filter(has_findings) {
-        if !stores.contains(&cell.store.as_str()) {
-            stores.push(&cell.store);
-        }
-    }
+    let stores = words::distinct(study.cells.iter().filter(has_findings).map(|cell| cell.store.as_str()));
     let rows: Vec<Row<'_>> = stores.into_iter().filter_map(|store| Row::of(store, parts)).collect();
     if rows.len() > STORES {
         return Vec::new();
@@ -202,7 +197,7 @@ impl<'a> Row<'a> {
             1..=NAMED if level.len() < rest.len() => {
                 format!(
                     "{store} is at its best at {label}: {figure}; {} cannot be separated from it.",
-                    verdict::joined(&level)
+                    words::joined(&level)
                 )
             }
             all if all == rest.len() => {

@@ -200,8 +200,7 @@ fn top(drawn: &[(&Cell, &TrialRecord)], lines: &[(&Cell, Vec<(f64, f64)>)]) -> O
 fn describe(title: &str, drawn: &[(&Cell, &TrialRecord)]) -> String {
     let stalls = |trial: &TrialRecord| match trial.stalls.len() {
         0 => "no stall".into(),
-        1 => "1 stall".into(),
-        n => format!("{n} stalls"),
+        n => words::counted(n as u64, "stall"),
     };
     let each = drawn.iter().take(10).map(|(cell, trial)| {
         format!(
