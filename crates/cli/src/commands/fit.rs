@@ -80,8 +80,9 @@ fn said(trace: &Trace, counts: &[u32], popularity: Option<&Popularity>) -> Strin
     if trace.is_cut_off() {
         text += "The recording was not closed: what was recorded in its last second may be missing.\n";
     }
-    let [gets, sets, deletes] = [mix.gets, mix.sets, mix.deletes].map(units::share);
-    _ = writeln!(text, "Mix          {gets} gets, {sets} sets, {deletes} deletes");
+    let [gets, sets, deletes, touches] = [mix.gets, mix.sets, mix.deletes, mix.touches].map(units::share);
+    let touches = if mix.touches > 0.0 { format!(", {touches} touches") } else { String::new() };
+    _ = writeln!(text, "Mix          {gets} gets, {sets} sets, {deletes} deletes{touches}");
     _ = writeln!(text, "Popularity   {}", popularity_said(counts, popularity));
     _ = match fit::sizes(trace) {
         None => writeln!(text, "Values       the trace does not say how large they are"),
@@ -103,6 +104,21 @@ fn said(trace: &Trace, counts: &[u32], popularity: Option<&Popularity>) -> Strin
                 text,
                 "Arrivals     {rate} per second over {}, at most {most} in one{bursts}",
                 units::duration(it.span_s)
+            )
+        }
+    };
+    _ = match fit::lifetimes(trace) {
+        None => writeln!(text, "Lives        no request gives a time to live"),
+        Some(it) => {
+            let [least, p50, p90, most] =
+                [it.least_ms, it.p50_ms, it.p90_ms, it.most_ms].map(|ttl_ms| units::duration(ttl_ms as f64 / 1000.0));
+            writeln!(
+                text,
+                "Lives        {} of the sets give a time to live, and {} gets and touches; {} different ones: from {least}, median {p50}, 90 % up to {p90}, \
+                 at most {most}",
+                units::share(it.sets),
+                whole(it.renewals),
+                whole(it.different as u64)
             )
         }
     };
