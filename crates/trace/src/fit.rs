@@ -2,9 +2,11 @@
 //! caches of any size would hit.
 
 mod curve;
+mod like;
 mod popularity;
 
 pub use curve::{Cliff, HitCurve};
+pub use like::{LikeDistance, LikeTrace, ReuseDistance, of_popularity, of_values, zipf_keys};
 pub use popularity::{Popularity, popularity};
 
 use crate::trace::{RequestKind, Trace};
@@ -60,10 +62,16 @@ pub struct ValueSizes {
     pub mean: u32,
 }
 
-/// Returns how large values are; `None`: the trace does not say.
-pub fn sizes(trace: &Trace) -> Option<ValueSizes> {
+/// Returns the sizes of the values of which the trace says them, the smallest first.
+pub fn sorted_sizes(trace: &Trace) -> Vec<u32> {
     let mut sizes: Vec<u32> = (0..trace.ids().len()).filter_map(|request| trace.value_bytes(request)).collect();
     sizes.sort_unstable();
+    sizes
+}
+
+/// Returns how large values are; `None`: the trace does not say.
+pub fn sizes(trace: &Trace) -> Option<ValueSizes> {
+    let sizes = sorted_sizes(trace);
     let at = |share: f64| sizes.get(((sizes.len() as f64 * share) as usize).min(sizes.len() - 1)).copied();
     let mean = sizes.iter().map(|&bytes| u64::from(bytes)).sum::<u64>().checked_div(sizes.len() as u64)? as u32;
     Some(ValueSizes { p50: at(0.5)?, p90: at(0.9)?, p99: at(0.99)?, most: *sizes.last()?, mean })
