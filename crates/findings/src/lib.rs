@@ -21,6 +21,7 @@ mod draw;
 pub mod faults;
 pub mod figures;
 mod finding;
+pub mod fit;
 pub mod growth;
 mod hits;
 mod identity;

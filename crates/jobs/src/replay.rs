@@ -10,12 +10,15 @@
 //! Answer: each key and how many of its requests were answered right. It follows from the trace alone.
 
 mod commands;
+mod judge;
+mod lives;
 mod read_back;
 mod run;
 mod trial;
 mod truth;
 mod values;
 
+use crate::expires::{BY_READER, Expires, MOMENT_BYTES};
 use data::count;
 use jobkit::{Job, JobError, JobExtras, JobInfo, JobRequest, ParamInfo, Trial, TrialSetup};
 use std::collections::BTreeMap;
@@ -23,7 +26,7 @@ use std::path::Path;
 use std::sync::OnceLock;
 use store::{Capabilities, OperationKind};
 use trace::kvtrace::CommandLog;
-use trace::{Filling, RequestKind, SHIPPED, Trace, TraceFormat, TraceOptions};
+use trace::{Filling, RequestKind, SHIPPED, Trace, TraceFormat, TraceOptions, fit};
 use truth::Truth;
 
 /// The most bytes of a value that may be asked for.
@@ -79,6 +82,13 @@ pub static JOB: JobInfo = JobInfo {
             help: "whether the store may drop values, as a cache does; wrong: a value that is gone voids the trial",
         },
         ParamInfo {
+            name: "ttl",
+            default: "kept",
+            values: "kept, none",
+            tunable: &[],
+            help: "kept: what has a time to live in the trace has one in the store, as many times shorter as the replay is faster; none: all values last",
+        },
+        ParamInfo {
             name: "commands",
             default: "values",
             values: "values, all",
@@ -120,6 +130,14 @@ enum Evictions {
     Allowed,
 }
 
+/// Whether values live as long as in the trace.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Times {
+    Kept,
+    /// They last.
+    Dropped,
+}
+
 /// When requests are due.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum ReplayPace {
@@ -135,6 +153,7 @@ struct Replay {
     filling: Filling,
     loading: Loading,
     evictions: Evictions,
+    times: Times,
     sizes: values::Sizes,
     truth: Truth,
     /// Every command, where all are sent as they were.
@@ -172,6 +191,11 @@ fn prepare(request: &JobRequest) -> Result<Box<dyn Job>, JobError> {
         "allowed" => Evictions::Allowed,
         _ => return Err(refuse("evictions", "wrong or allowed")),
     };
+    let times = match param("ttl") {
+        "kept" => Times::Kept,
+        "none" => Times::Dropped,
+        _ => return Err(refuse("ttl", "kept or none")),
+    };
     let bytes = |name, least| match count::whole(param(name)) {
         Some(bytes) if (least..=MOST_VALUE_BYTES).contains(&bytes) => Ok(bytes as u32),
         _ => Err(refuse(name, &format!("{least} to {MOST_VALUE_BYTES} bytes"))),
@@ -206,7 +230,8 @@ fn prepare(request: &JobRequest) -> Result<Box<dyn Job>, JobError> {
         _ => Filling::Never,
     });
     let sizes = values::Sizes::of(&trace, usual, largest, loading);
-    let truth = Truth::of(&trace, &sizes, filling, loading);
+    let times = if trace.has_ttls() { times } else { Times::Dropped };
+    let truth = Truth::of(&trace, &sizes, filling, loading, times);
     Ok(Box::new(Replay {
         pace,
         log,
@@ -214,11 +239,19 @@ fn prepare(request: &JobRequest) -> Result<Box<dyn Job>, JobError> {
         filling,
         loading,
         evictions,
+        times,
         sizes,
         truth,
         seed: request.seed,
         digest: OnceLock::new(),
     }))
+}
+
+impl Replay {
+    /// Whether values have times to live.
+    fn lives(&self) -> bool {
+        self.times == Times::Kept
+    }
 }
 
 fn names() -> String {
@@ -241,6 +274,8 @@ impl Job for Replay {
         for (name, count) in [
             ("sets", trace.count(RequestKind::Set)),
             ("deletes", trace.count(RequestKind::Delete)),
+            ("touches", trace.count(RequestKind::Touch)),
+            ("times_to_live", fit::ttls_ms(trace).len() as u64),
             ("sets_of_another_kind", trace.other_writes()),
             ("left_out", trace.left_out()),
             ("values_cut", self.sizes.cut),
@@ -261,7 +296,8 @@ impl Job for Replay {
                 )),
             };
         }
-        let longest = self.sizes.longest as usize;
+        let by_reader = self.lives() && Expires::of(store) == Expires::ByReader;
+        let longest = self.sizes.longest as usize + if by_reader { MOMENT_BYTES } else { 0 };
         let limits = store.min_key_bytes..=store.max_key_bytes;
         if let Some(bytes) = self.truth.key_lengths.into_iter().find(|bytes| !limits.contains(bytes)) {
             let (least, most) = limits.into_inner();
@@ -275,7 +311,7 @@ impl Job for Replay {
                 "the largest value has {longest} bytes, this store takes at most {most}; set largest={most}, or use another store"
             )));
         }
-        Ok(Vec::new())
+        Ok(if by_reader { vec![BY_READER] } else { Vec::new() })
     }
 
     fn trial(&self, setup: &TrialSetup) -> Box<dyn Trial + '_> {
@@ -330,6 +366,7 @@ impl Job for Replay {
     }
 
     fn books_bytes(&self) -> u64 {
-        self.trace.keys().len() as u64 * size_of::<u32>() as u64
+        let per_key = size_of::<u32>() + if self.lives() { lives::LIFE_BYTES } else { 0 };
+        (self.trace.keys().len() * per_key) as u64
     }
 }

@@ -1,6 +1,7 @@
 //! The report as one HTML file. All text goes through the template, which escapes it; what is raw is code and data of our own making.
 
 pub(crate) mod assets;
+pub(crate) mod bare;
 mod cells;
 mod charts;
 mod context;
@@ -56,7 +57,7 @@ fn page(report: &Report<'_>) -> Markup {
                 div.wrap {
                     main id="content" tabindex="-1" class=[report.is_large().then_some("large")] {
                         (opening(report, &title))
-                        (charts::sections(report))
+                        (charts::sections(&report.findings))
                         @if has_cells(report) { (cells::section(report)) }
                         (context::sections(report))
                         (data::sections(report, &downloads))

@@ -1,8 +1,9 @@
 //! Charts as files: the page's own JavaScript, run by an interpreter, draws SVG; a rasteriser makes PNG of it.
 
 use crate::html::assets;
+use crate::html::bare::FindingsPage;
 use crate::view::Report;
-use findings::{Chart, Finding};
+use findings::{Chart, Finding, FindingPart};
 use resvg::{tiny_skia, usvg};
 use rquickjs::{CatchResultExt, Context, Function, Runtime};
 use std::sync::Arc;
@@ -62,39 +63,7 @@ impl Report<'_> {
     /// # Errors
     /// A chart could not be drawn.
     pub fn plots(&self) -> Result<Vec<Plot>, PlotError> {
-        let charts: Vec<&Chart> = self.plotted();
-        let fonts = fonts();
-        let failed = |chart: &str, detail: String| PlotError::Drawing { chart: chart.to_owned(), detail };
-        let runtime = Runtime::new().map_err(|error| failed("charts", error.to_string()))?;
-        runtime.set_max_stack_size(STACK_BYTES);
-        runtime.set_gc_threshold(GARBAGE_BYTES);
-        let context = Context::full(&runtime).map_err(|error| failed("charts", error.to_string()))?;
-        context.with(|js| {
-            // Timers drive animations only, and a picture has none.
-            let prepare = "globalThis.setTimeout = () => 0; globalThis.clearTimeout = () => {};";
-            for source in [prepare, assets::ECHARTS, assets::CHART] {
-                js.eval::<(), _>(source).catch(&js).map_err(|error| failed("charts", error.to_string()))?;
-            }
-            let draw: Function<'_> = js
-                .eval("(option, ...rest) => kvtrialChart.svg(JSON.parse(option), ...rest)")
-                .catch(&js)
-                .map_err(|error| failed("charts", error.to_string()))?;
-            // While one chart is drawn the one before becomes pixels.
-            std::thread::scope(|scope| {
-                let mut plots = Vec::with_capacity(charts.len());
-                let mut before: Option<ScopedJoinHandle<'_, _>> = None;
-                for chart in charts {
-                    let arguments = (chart.option.to_string(), &chart.title, &chart.note, WIDTH, chart.height);
-                    let svg: String =
-                        draw.call(arguments).catch(&js).map_err(|error| failed(&chart.id, error.to_string()))?;
-                    js.run_gc();
-                    plots.extend(before.take().map(finished).transpose()?);
-                    before = Some(scope.spawn(|| plot(&chart.id, svg, &fonts)));
-                }
-                plots.extend(before.map(finished).transpose()?);
-                Ok(plots)
-            })
-        })
+        drawn(&self.plotted())
     }
 
     /// The charts of every section's first combinations; of a large study only those a reader looks for first.
@@ -115,6 +84,53 @@ impl Report<'_> {
         charts.truncate(MOST_PLOTS);
         charts
     }
+}
+
+impl FindingsPage {
+    /// Returns the charts as pictures, in the order of the page.
+    ///
+    /// # Errors
+    /// A chart could not be drawn.
+    pub fn plots(&self) -> Result<Vec<Plot>, PlotError> {
+        let charts = self.findings.iter().flat_map(|finding| &finding.parts).flat_map(FindingPart::charts);
+        drawn(&charts.collect::<Vec<_>>())
+    }
+}
+
+/// Draws charts.
+fn drawn(charts: &[&Chart]) -> Result<Vec<Plot>, PlotError> {
+    let fonts = fonts();
+    let failed = |chart: &str, detail: String| PlotError::Drawing { chart: chart.to_owned(), detail };
+    let runtime = Runtime::new().map_err(|error| failed("charts", error.to_string()))?;
+    runtime.set_max_stack_size(STACK_BYTES);
+    runtime.set_gc_threshold(GARBAGE_BYTES);
+    let context = Context::full(&runtime).map_err(|error| failed("charts", error.to_string()))?;
+    context.with(|js| {
+        // Timers drive animations only, and a picture has none.
+        let prepare = "globalThis.setTimeout = () => 0; globalThis.clearTimeout = () => {};";
+        for source in [prepare, assets::ECHARTS, assets::CHART] {
+            js.eval::<(), _>(source).catch(&js).map_err(|error| failed("charts", error.to_string()))?;
+        }
+        let draw: Function<'_> = js
+            .eval("(option, ...rest) => kvtrialChart.svg(JSON.parse(option), ...rest)")
+            .catch(&js)
+            .map_err(|error| failed("charts", error.to_string()))?;
+        // While one chart is drawn the one before becomes pixels.
+        std::thread::scope(|scope| {
+            let mut plots = Vec::with_capacity(charts.len());
+            let mut before: Option<ScopedJoinHandle<'_, _>> = None;
+            for &chart in charts {
+                let arguments = (chart.option.to_string(), &chart.title, &chart.note, WIDTH, chart.height);
+                let svg: String =
+                    draw.call(arguments).catch(&js).map_err(|error| failed(&chart.id, error.to_string()))?;
+                js.run_gc();
+                plots.extend(before.take().map(finished).transpose()?);
+                before = Some(scope.spawn(|| plot(&chart.id, svg, &fonts)));
+            }
+            plots.extend(before.map(finished).transpose()?);
+            Ok(plots)
+        })
+    })
 }
 
 fn plot(name: &str, svg: String, fonts: &Arc<usvg::fontdb::Database>) -> Result<Plot, PlotError> {

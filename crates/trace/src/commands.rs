@@ -31,7 +31,7 @@ enum KeyWords {
 }
 
 use KeyWords::{All, First, FirstThenData, Pairs};
-use RequestKind::{Delete, Get, Set};
+use RequestKind::{Delete, Get, Set, Touch};
 
 /// Commands by name: what they ask of values, whether a write is of another kind than a set, and their keys.
 const COMMANDS: &[(&[&[u8]], Option<(RequestKind, bool)>, KeyWords)] = &[
@@ -51,17 +51,14 @@ const COMMANDS: &[(&[&[u8]], Option<(RequestKind, bool)>, KeyWords)] = &[
     (&[b"INCR", b"DECR", b"INCRBY", b"DECRBY", b"INCRBYFLOAT", b"MA"], Some((Set, true)), First { value: None }),
     (&[b"DEL", b"UNLINK"], Some((Delete, false)), All),
     (&[b"GETDEL", b"DELETE", b"MD"], Some((Delete, false)), First { value: None }),
+    (&[b"EXPIRE", b"PEXPIRE", b"EXPIREAT", b"PEXPIREAT", b"PERSIST"], Some((Touch, false)), First { value: None }),
     (&[b"EXISTS", b"TOUCH", b"WATCH", b"SUNION", b"SINTER", b"SDIFF"], None, All),
     (
         &[
             b"TTL",
             b"PTTL",
-            b"EXPIRE",
-            b"PEXPIRE",
-            b"EXPIREAT",
-            b"PEXPIREAT",
             b"EXPIRETIME",
-            b"PERSIST",
+            b"PEXPIRETIME",
             b"TYPE",
             b"STRLEN",
             b"GETRANGE",

@@ -2,9 +2,11 @@
 //! caches of any size would hit.
 
 mod curve;
+mod like;
 mod popularity;
 
 pub use curve::{Cliff, HitCurve};
+pub use like::{LikeDistance, LikeTrace, ReuseDistance, of_popularity, of_values, zipf_keys};
 pub use popularity::{Popularity, popularity};
 
 use crate::trace::{RequestKind, Trace};
@@ -22,12 +24,19 @@ pub struct RequestMix {
     pub sets: f64,
     /// Deletes.
     pub deletes: f64,
+    /// Touches, which give a key another time to live.
+    pub touches: f64,
 }
 
 /// Returns the mix of a trace.
 pub fn mix(trace: &Trace) -> RequestMix {
     let share = |kind| trace.count(kind) as f64 / trace.ids().len().max(1) as f64;
-    RequestMix { gets: share(RequestKind::Get), sets: share(RequestKind::Set), deletes: share(RequestKind::Delete) }
+    RequestMix {
+        gets: share(RequestKind::Get),
+        sets: share(RequestKind::Set),
+        deletes: share(RequestKind::Delete),
+        touches: share(RequestKind::Touch),
+    }
 }
 
 /// Returns how often each key is asked for, most often first.
@@ -53,13 +62,63 @@ pub struct ValueSizes {
     pub mean: u32,
 }
 
-/// Returns how large values are; `None`: the trace does not say.
-pub fn sizes(trace: &Trace) -> Option<ValueSizes> {
+/// Returns the sizes of the values of which the trace says them, the smallest first.
+pub fn sorted_sizes(trace: &Trace) -> Vec<u32> {
     let mut sizes: Vec<u32> = (0..trace.ids().len()).filter_map(|request| trace.value_bytes(request)).collect();
     sizes.sort_unstable();
+    sizes
+}
+
+/// Returns how large values are; `None`: the trace does not say.
+pub fn sizes(trace: &Trace) -> Option<ValueSizes> {
+    let sizes = sorted_sizes(trace);
     let at = |share: f64| sizes.get(((sizes.len() as f64 * share) as usize).min(sizes.len() - 1)).copied();
     let mean = sizes.iter().map(|&bytes| u64::from(bytes)).sum::<u64>().checked_div(sizes.len() as u64)? as u32;
     Some(ValueSizes { p50: at(0.5)?, p90: at(0.9)?, p99: at(0.99)?, most: *sizes.last()?, mean })
+}
+
+/// The times to live that requests give.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct LifetimeFit {
+    /// The share of the sets that give one.
+    pub sets: f64,
+    /// Gets and touches that give one.
+    pub renewals: u64,
+    /// The shortest.
+    pub least_ms: u64,
+    /// The median.
+    pub p50_ms: u64,
+    /// The 90th percentile.
+    pub p90_ms: u64,
+    /// The longest.
+    pub most_ms: u64,
+    /// How many are different.
+    pub different: usize,
+}
+
+/// Returns the times to live that requests give, the shortest first.
+pub fn ttls_ms(trace: &Trace) -> Vec<u64> {
+    let mut ttls: Vec<u64> = (0..trace.ids().len()).filter_map(|request| trace.ttl_ms(request)).collect();
+    ttls.sort_unstable();
+    ttls
+}
+
+/// Returns how long values are to live; `None`: no request says so.
+pub fn lifetimes(trace: &Trace) -> Option<LifetimeFit> {
+    let ttls = ttls_ms(trace);
+    let at = |share: f64| ttls.get(((ttls.len() as f64 * share) as usize).min(ttls.len() - 1)).copied();
+    let of_sets = (0..trace.ids().len())
+        .filter(|&request| trace.kind(request) == RequestKind::Set && trace.ttl_ms(request).is_some());
+    let of_sets = of_sets.count() as u64;
+    Some(LifetimeFit {
+        least_ms: *ttls.first()?,
+        p50_ms: at(0.5)?,
+        p90_ms: at(0.9)?,
+        most_ms: *ttls.last()?,
+        different: ttls.chunk_by(|one, other| one == other).count(),
+        sets: of_sets as f64 / trace.count(RequestKind::Set).max(1) as f64,
+        renewals: ttls.len() as u64 - of_sets,
+    })
 }
 
 /// When requests come.

@@ -3,6 +3,7 @@
 
 use crate::builder::{Name, TraceBuilder, TraceRequest, Wanted};
 use crate::input::TraceInput;
+use crate::lives::GivenLife;
 use crate::oracle::part;
 use crate::trace::RequestKind;
 use data::DataError;
@@ -68,6 +69,7 @@ pub(crate) fn read(input: &mut TraceInput, builder: &mut TraceBuilder) -> Result
             kind,
             value_bytes: Some(value_bytes),
             time_us: Some(u64::from(u32::from_le_bytes(part(&record, 0))) * 1_000_000),
+            life: GivenLife::usual(kind),
         };
         let wanted = builder.push(request).map_err(|problem| input.at_record(bytes, &problem, REMEDY))?;
         builder.trace.other_writes += u64::from(is_other);

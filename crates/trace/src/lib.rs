@@ -18,6 +18,7 @@ mod input;
 mod keys;
 pub mod kvtrace;
 mod lcs;
+mod lives;
 mod meta;
 mod monitor;
 mod monitor_trace;

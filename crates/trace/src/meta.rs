@@ -2,6 +2,7 @@
 
 use crate::builder::{Name, TraceBuilder, TraceRequest, Wanted};
 use crate::input::TraceInput;
+use crate::lives::GivenLife;
 use crate::twitter::{kind, number};
 use data::DataError;
 
@@ -81,8 +82,13 @@ fn requests(line: &[u8], columns: &Columns, builder: &mut TraceBuilder) -> Resul
     let time_us = seconds.and_then(|seconds| seconds.checked_mul(1_000_000));
     for _ in 0..count {
         builder.trace.other_writes += u64::from(is_other);
-        if builder.push(TraceRequest { key: Name::Bytes(field(columns.key)), kind, value_bytes, time_us })?
-            == Wanted::Enough
+        if builder.push(TraceRequest {
+            key: Name::Bytes(field(columns.key)),
+            kind,
+            value_bytes,
+            time_us,
+            life: GivenLife::usual(kind),
+        })? == Wanted::Enough
         {
             return Ok(Wanted::Enough);
         }

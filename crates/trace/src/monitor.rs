@@ -4,6 +4,7 @@
 use crate::builder::{Name, TraceBuilder, TraceRequest, Wanted};
 use crate::commands::{CommandWords, WordPart, asks};
 use crate::input::TraceInput;
+use crate::lives::{self, GivenLife};
 use crate::monitor_trace::in_database;
 use data::DataError;
 
@@ -84,11 +85,13 @@ pub(crate) fn read(input: &mut TraceInput, builder: &mut TraceBuilder) -> Result
                 let start = number.checked_sub(1).map_or(0, |before| ends[before]);
                 &bytes[start..ends[number]]
             };
+            let parts = CommandWords::of(word(0));
+            let said = |at: usize| matches!(parts.part(at), WordPart::Plain).then(|| word(at));
+            let life = lives::given(&(0..ends.len()).map(said).collect::<Vec<_>>()).unwrap_or(GivenLife::AsBefore);
             let Some((kind, is_other)) = asks(word(0)) else {
                 builder.leave_out();
                 return Ok(Wanted::More);
             };
-            let parts = CommandWords::of(word(0));
             for key in (1..ends.len()).filter(|&at| parts.part(at) == WordPart::Key) {
                 let behind = (key + 1..ends.len()).take_while(|&at| parts.part(at) != WordPart::Key);
                 let value = behind.into_iter().find(|&at| parts.part(at) == WordPart::Value);
@@ -98,6 +101,7 @@ pub(crate) fn read(input: &mut TraceInput, builder: &mut TraceBuilder) -> Result
                     kind,
                     value_bytes: value.map(|value| word(value).len() as u64),
                     time_us: Some(time_us),
+                    life: life.from(time_us),
                 })?;
                 if wanted == Wanted::Enough {
                     return Ok(Wanted::Enough);

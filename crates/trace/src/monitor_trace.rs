@@ -4,6 +4,8 @@
 use crate::builder::{Name, TraceBuilder, TraceRequest, Wanted};
 use crate::commands::asks;
 use crate::input::TraceInput;
+use crate::lives::GivenLife;
+use crate::trace::RequestKind;
 use crate::twitter::number;
 use data::DataError;
 
@@ -52,13 +54,16 @@ pub(crate) fn read(input: &mut TraceInput, builder: &mut TraceBuilder) -> Result
             continue;
         }
         let taken = taken_apart(line).and_then(|line| {
-            let Some((kind, is_other)) = asks(line.command) else {
+            // How long it is to live, it does not say.
+            let asked = asks(line.command).filter(|(kind, _)| *kind != RequestKind::Touch);
+            let Some((kind, is_other)) = asked else {
                 builder.leave_out();
                 return Ok(Wanted::More);
             };
             builder.trace.other_writes += u64::from(is_other && line.writes);
             let key = in_database(line.database, line.key, &mut name);
-            builder.push(TraceRequest { kind, time_us: Some(line.time_us), ..TraceRequest::get(Name::Bytes(key)) })
+            let (time_us, life) = (Some(line.time_us), GivenLife::usual(kind));
+            builder.push(TraceRequest { kind, time_us, life, ..TraceRequest::get(Name::Bytes(key)) })
         });
         match taken {
             Ok(Wanted::More) => {}

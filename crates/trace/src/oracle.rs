@@ -2,6 +2,7 @@
 
 use crate::builder::{Name, TraceBuilder, TraceRequest, Wanted};
 use crate::input::TraceInput;
+use crate::lives::GivenLife;
 use crate::trace::RequestKind;
 use data::DataError;
 
@@ -54,6 +55,7 @@ pub(crate) fn read(input: &mut TraceInput, builder: &mut TraceBuilder) -> Result
             kind: RequestKind::Get,
             value_bytes: Some(bytes.into()),
             time_us: Some(u64::from(seconds) * 1_000_000),
+            life: GivenLife::AsBefore,
         };
         let wanted = builder.push(request).map_err(|problem| input.at_record(RECORD_BYTES, &problem, REMEDY))?;
         if wanted == Wanted::Enough {

@@ -141,7 +141,8 @@ pub fn hits(trace: &Trace, eviction: Eviction, size: CacheSize, filling: Filling
                 }
             }
             RequestKind::Get if filling == Filling::OnMiss => cache.insert(id, weight(request, id)),
-            RequestKind::Get => {}
+            RequestKind::Touch if eviction == Eviction::Lru && cache.has(id) => cache.touch(id),
+            RequestKind::Get | RequestKind::Touch => {}
             // A FIFO's write of what is there leaves it in its place, unless it no longer fits.
             RequestKind::Set
                 if eviction == Eviction::Fifo && cache.has(id) && matches!(size, CacheSize::Objects(_)) => {}

@@ -4,6 +4,7 @@ use crate::builder::TraceBuilder;
 use crate::format::TraceFormat;
 use crate::input::TraceInput;
 use crate::keys::TraceKeys;
+use crate::lives::unpacked;
 use data::DataError;
 use data::lines::Lines;
 use std::path::Path;
@@ -24,6 +25,8 @@ pub enum RequestKind {
     Set,
     /// Removes a key.
     Delete,
+    /// Gives a key another time to live.
+    Touch,
 }
 
 /// What is to be read of a file, and as what.
@@ -50,6 +53,8 @@ pub struct Trace {
     pub(crate) sizes: Vec<u32>,
     /// Microseconds since the first. Empty: the format has none.
     pub(crate) times_us: Vec<u64>,
+    /// Times to live that requests give their keys ([`lives`](crate::lives)). Empty: none gives any. 0: this one gives none.
+    pub(crate) ttls: Vec<u32>,
     /// Commands or rows that are no request for a value, and were left out.
     pub(crate) left_out: u64,
     /// Writes of another kind (append, increment, compare and set) that count as sets.
@@ -110,6 +115,7 @@ impl Trace {
             kinds: Vec::new(),
             sizes: Vec::new(),
             times_us: Vec::new(),
+            ttls: Vec::new(),
             left_out: 0,
             other_writes: 0,
             is_cut_off: false,
@@ -152,6 +158,18 @@ impl Trace {
     #[inline]
     pub fn time_us(&self, request: usize) -> Option<u64> {
         self.times_us.get(request).copied()
+    }
+
+    /// Returns the time to live that a request gives its key; `None`: it gives none. What a set puts lasts then, what a get finds lives as before, and a
+    /// touch lets it last.
+    #[inline]
+    pub fn ttl_ms(&self, request: usize) -> Option<u64> {
+        self.ttls.get(request).copied().and_then(unpacked)
+    }
+
+    /// Returns whether any request gives a time to live.
+    pub fn has_ttls(&self) -> bool {
+        !self.ttls.is_empty()
     }
 
     /// Returns whether the trace says when requests were made.

@@ -3,6 +3,7 @@
 
 use crate::builder::{Name, TraceBuilder, TraceRequest, Wanted};
 use crate::input::TraceInput;
+use crate::lives::GivenLife;
 use crate::trace::RequestKind;
 use data::DataError;
 
@@ -15,6 +16,7 @@ struct Row<'a> {
     key: &'a [u8],
     value_bytes: u64,
     operation: &'a [u8],
+    ttl_s: u64,
 }
 
 /// Returns a number in decimal.
@@ -33,9 +35,15 @@ fn row(line: &[u8]) -> Result<Row<'_>, String> {
     let asked = |name: &str, text: &[u8]| {
         number(text).ok_or_else(|| format!("the {name} is '{}', no number", String::from_utf8_lossy(text)))
     };
-    asked("TTL", ttl)?;
+    let ttl_s = asked("TTL", ttl)?;
     asked("key size", key_bytes)?;
-    Ok(Row { seconds: asked("timestamp", seconds)?, key, value_bytes: asked("value size", value_bytes)?, operation })
+    Ok(Row {
+        seconds: asked("timestamp", seconds)?,
+        key,
+        value_bytes: asked("value size", value_bytes)?,
+        operation,
+        ttl_s,
+    })
 }
 
 /// What an operation asks for, and whether a write is of another kind than a set.
@@ -65,7 +73,12 @@ pub(crate) fn read(input: &mut TraceInput, builder: &mut TraceBuilder) -> Result
             };
             builder.trace.other_writes += u64::from(is_other);
             let (value_bytes, time_us) = (Some(row.value_bytes), row.seconds.checked_mul(1_000_000));
-            builder.push(TraceRequest { key: Name::Bytes(row.key), kind, value_bytes, time_us })
+            let life = match (kind, row.ttl_s) {
+                (RequestKind::Set, ttl_s @ 1..) => GivenLife::For { ms: ttl_s.saturating_mul(1000) },
+                (RequestKind::Set, 0) if is_other => GivenLife::AsBefore,
+                _ => GivenLife::usual(kind),
+            };
+            builder.push(TraceRequest { key: Name::Bytes(row.key), kind, value_bytes, time_us, life })
         });
         match taken {
             Ok(Wanted::More) => {}

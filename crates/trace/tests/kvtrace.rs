@@ -173,3 +173,41 @@ fn many_records_make_blocks_by_themselves_and_pack() {
     writer.end().unwrap();
     assert_eq!(read(&shared.0.lock().unwrap()).unwrap().0.len(), 50_000);
 }
+
+#[test]
+fn times_to_live_are_those_of_the_words_in_redis_and_in_memcached() {
+    let mut bytes = Vec::new();
+    let mut writer = KvtraceWriter::begin(&mut bytes, HEAD).unwrap();
+    // In the words of a recording: `<` before a key, `'` before a value. Each a second after the one before it, from 1,700,000,000 s on.
+    let lines = [
+        ("SET <k 'v EX 10", RequestKind::Set, Some(10_000)),
+        ("INCR <k", RequestKind::Set, Some(9_000)),
+        ("SET <k 'v KEEPTTL", RequestKind::Set, Some(8_000)),
+        ("GETEX <k EXAT 1700000063", RequestKind::Get, Some(60_000)),
+        ("GET <k", RequestKind::Get, None),
+        ("PERSIST <k", RequestKind::Touch, None),
+        ("SET <k 'v KEEPTTL", RequestKind::Set, None),
+        ("EXPIRE <k 86400", RequestKind::Touch, Some(86_400_000)),
+        ("EXPIRE <k 0", RequestKind::Delete, None),
+        ("set <k 0 1700000069 5 'v", RequestKind::Set, Some(60_000)),
+        ("touch <k 7", RequestKind::Touch, Some(7_000)),
+        ("gat 5 <k", RequestKind::Get, Some(5_000)),
+        ("ms <k 5 T30 'v", RequestKind::Set, Some(30_000)),
+        ("append <k 0 0 5 'v", RequestKind::Set, Some(29_000)),
+        ("set <k 0 -1 5 'v", RequestKind::Delete, None),
+    ];
+    for ((line, ..), second) in lines.iter().zip(0..) {
+        let word = |text: &'static str| match text.as_bytes() {
+            [b'<', key @ ..] => RecordedWord::Key(key),
+            [b'\'', value @ ..] => RecordedWord::Value(value),
+            plain => RecordedWord::Plain(plain),
+        };
+        writer.push(second * 1_000_000, 1, &Recorded::Command(line.split(' ').map(word).collect())).unwrap();
+    }
+    writer.end().unwrap();
+    let trace = Trace::of_bytes("x", bytes.leak(), TraceOptions { format: None, most: u64::MAX, seed: 1 }).unwrap();
+    for (at, (line, kind, ttl_ms)) in lines.into_iter().enumerate() {
+        assert_eq!((trace.kind(at), trace.ttl_ms(at)), (kind, ttl_ms), "{line}");
+    }
+    assert_eq!((trace.left_out(), trace.has_ttls()), (0, true));
+}

@@ -38,7 +38,7 @@ pub enum KeepArgument {
 #[derive(Debug, Args)]
 #[command(
     after_help = "It says how popular keys are, what is asked of them, how large values are, when requests come, how the keys change, and what \
-                  caches of any size would hit. With -o it writes a plan that makes the like: kvtrial run ycsb --plan FILE\n\
+                  caches of any size would hit. With -o it writes a page with pictures, and a plan and a script that make the like: kvtrial run DIR/like.lua\n\
                   Exit status: 0 said, 2 bad usage, or the file is no trace."
 )]
 pub struct FitArguments {
@@ -51,8 +51,8 @@ pub struct FitArguments {
     /// Look at the first requests only, as 10M
     #[arg(long, value_name = "N")]
     pub requests: Option<String>,
-    /// Write a plan for ycsb that makes the like, and say how far it is from the trace
-    #[arg(short = 'o', long = "out", value_name = "FILE")]
+    /// Write a page with pictures, a plan for ycsb and a script that make the like into this directory, and say how far these are from the trace
+    #[arg(short = 'o', long = "out", value_name = "DIR")]
     pub out: Option<PathBuf>,
     /// Seed of what is drawn
     #[arg(long, default_value_t = 42)]

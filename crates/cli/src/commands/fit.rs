@@ -1,20 +1,26 @@
-//! `kvtrial fit`: what a trace is like, in words and figures, and a plan that makes the like.
+//! `kvtrial fit`: what a trace is like, in words, as a page, and as a plan and a script that make the like.
 
+mod plan;
+mod script;
+
+use super::report_files::{PAGE, PLOTS, write_page};
 use crate::args::FitArguments;
 use crate::failure::{self, CommandFailure};
 use crate::output::{print, shell_word};
-use data::wyrand::WyRand;
-use data::zipf::Zipf;
+use ::report::FindingsPage;
+use findings::fit::TraceFit;
+use findings::{Block, FigureTable};
 use std::fmt::Write as _;
+use std::path::Path;
 use study::whole;
-use trace::fit::{self, HitCurve, Popularity};
-use trace::{Filling, RequestKind, Trace, TraceFormat, TraceOptions};
-use words::units;
+use trace::fit::HitCurve;
+use trace::{Trace, TraceFormat, TraceOptions};
 
 /// The widest bar of a hit ratio.
 const BAR: usize = 40;
-/// The smallest value of ycsb.
-const LEAST_VALUE_BYTES: u32 = 16;
+/// The files that make the like.
+const PLAN: &str = "like.properties";
+const SCRIPT: &str = "like.lua";
 
 /// Says what a trace is like.
 pub fn fit(arguments: &FitArguments) -> Result<u8, CommandFailure> {
@@ -35,104 +41,63 @@ pub fn fit(arguments: &FitArguments) -> Result<u8, CommandFailure> {
     };
     let options = TraceOptions { format, most, seed: arguments.seed };
     let trace = Trace::read(&arguments.file, options).map_err(CommandFailure::usage)?;
-    let counts = fit::counts(&trace);
-    let popularity = fit::popularity(&counts, arguments.seed);
-    // Where the trace sets nothing, what a get misses is put, as the job replay does.
-    let filling = if trace.count(RequestKind::Set) == 0 { Filling::OnMiss } else { Filling::Never };
-    let curve = HitCurve::of(&trace, filling);
-    let mut text = said(&trace, &counts, popularity.as_ref());
-    text += &hits(&curve);
+    let mut fit = TraceFit::of(&trace, arguments.seed);
+    if arguments.out.is_some() {
+        fit = fit.with_like(arguments.seed);
+    }
+    let mut text = said(&fit);
     if let Some(out) = &arguments.out {
-        let exponent = popularity.as_ref().map_or(0.0, |popularity| popularity.exponent);
-        let name = arguments.file.display().to_string();
-        std::fs::write(out, plan(&trace, &name, exponent)).map_err(|error| {
-            CommandFailure::usage(format!("-o {}: {error}; name a file that can be written", out.display()))
-        })?;
-        let distance = like(&trace, exponent, arguments.seed).distance(&HitCurve::of(&trace, Filling::OnMiss));
-        let out = shell_word(&out.display().to_string());
-        _ = writeln!(
-            text,
-            "\nThe like of it: kvtrial run ycsb --plan {out} --set theta={exponent:.3}\n\
-             It draws keys without memory: an LRU of some size hits {:.1} of 100 requests otherwise than on the trace{}.",
-            100.0 * distance,
-            if distance > 0.05 {
-                ", so a cache is better tried with the trace itself (kvtrial run replay)"
-            } else {
-                ""
-            }
-        );
+        text += &written(&fit, out, &arguments.file.display().to_string())?;
     }
     print(&text)?;
     Ok(failure::GOOD)
 }
 
-/// What is said of a trace, but for the hits.
-fn said(trace: &Trace, counts: &[u32], popularity: Option<&Popularity>) -> String {
-    let mix = fit::mix(trace);
-    let mut text = format!(
-        "{}, {}: {} requests for {} keys, {} of them once\n\n",
-        trace.source_name(),
-        trace.format().name(),
+/// The first line: what the trace is.
+fn headline(trace: &Trace, fit: &TraceFit<'_>) -> String {
+    format!(
+        "{} requests for {} keys, {} of them once",
         whole(trace.ids().len() as u64),
-        whole(counts.len() as u64),
-        whole(counts.iter().filter(|&&count| count == 1).count() as u64)
-    );
+        whole(fit.counts.len() as u64),
+        whole(fit.counts.iter().filter(|&&count| count == 1).count() as u64)
+    )
+}
+
+/// What is said of a trace.
+fn said(fit: &TraceFit<'_>) -> String {
+    let trace = fit.trace;
+    let mut text = format!("{}, {}: {}\n\n", trace.source_name(), trace.format().name(), headline(trace, fit));
     if trace.is_cut_off() {
         text += "The recording was not closed: what was recorded in its last second may be missing.\n";
     }
-    let [gets, sets, deletes] = [mix.gets, mix.sets, mix.deletes].map(units::share);
-    _ = writeln!(text, "Mix          {gets} gets, {sets} sets, {deletes} deletes");
-    _ = writeln!(text, "Popularity   {}", popularity_said(counts, popularity));
-    _ = match fit::sizes(trace) {
-        None => writeln!(text, "Values       the trace does not say how large they are"),
-        Some(sizes) => {
-            let [p50, p90, p99, most] =
-                [sizes.p50, sizes.p90, sizes.p99, sizes.most].map(|bytes| units::bytes(bytes.into()));
-            writeln!(text, "Values       median {p50}, 90 % up to {p90}, 99 % up to {p99}, at most {most}")
+    let (mut tables, mut last) = (String::new(), String::new());
+    for finding in fit.findings() {
+        for block in finding.parts.into_iter().flat_map(|part| part.blocks) {
+            match block {
+                Block::Sentence(sentence) if finding.id == "hits" => _ = writeln!(last, "   {}", sentence.text),
+                Block::Sentence(sentence) => _ = writeln!(text, "{:<12} {}", finding.title, sentence.text),
+                Block::Table(table) => tables += &drawn(&table),
+                Block::Headline(_) | Block::Chart(_) | Block::Sketch(_) => {}
+            }
         }
-    };
-    _ = match fit::arrivals(trace) {
-        None => writeln!(text, "Arrivals     the trace does not say when requests were made"),
-        Some(it) => {
-            let bursts = match it.dispersion {
-                Some(times) => format!("; the variance per second is {times:.1} times that of a Poisson process"),
-                None => String::new(),
-            };
-            let [rate, most] = [it.per_s, it.most_in_a_second as f64].map(units::count);
-            writeln!(
-                text,
-                "Arrivals     {rate} per second over {}, at most {most} in one{bursts}",
-                units::duration(it.span_s)
-            )
-        }
-    };
-    text += "\nKeys by tenths of the requests\n   PART  DIFFERENT      NEW\n";
-    for (part, set) in fit::working_sets(trace).iter().enumerate() {
-        let [keys, new] = [set.keys, set.new_keys].map(|count| whole(count as u64));
-        _ = writeln!(text, "   {:>4}  {keys:>9}  {new:>7}", part + 1);
     }
-    text
+    text + &tables + &hits(&fit.curve) + &last
 }
 
-fn popularity_said(counts: &[u32], popularity: Option<&Popularity>) -> String {
-    let Some(it) = popularity else { return "fewer than 20 keys were asked for ten times: no law can be seen".into() };
-    let over = format!(
-        "over the {} keys that were asked for ten times or more ({} of the requests; the first {} times)",
-        whole(it.keys as u64),
-        units::share(it.share),
-        whole(counts.first().copied().unwrap_or(0).into())
-    );
-    let [distance, of_samples] = [it.distance, it.of_samples].map(|distance| format!("{:.1} %", 100.0 * distance));
-    match it.is_zipf() {
-        true => format!(
-            "Zipf, exponent {:.3} ({:.3} to {:.3}, 95 %), off by {distance} at most, {over}",
-            it.exponent, it.interval[0], it.interval[1]
-        ),
-        false => format!(
-            "not Zipf: the nearest, of exponent {:.3}, is off by {distance}, 19 samples of it by {of_samples} at most; {over}",
-            it.exponent
-        ),
+/// A table of figures, each column as wide as its widest text.
+fn drawn(table: &FigureTable) -> String {
+    let title = |at: usize| table.columns[at].title.to_string();
+    let lines = table.rows.iter().map(|row| row.iter().map(|text| text.text.clone()).collect::<Vec<_>>());
+    let lines: Vec<Vec<String>> = [(0..table.columns.len()).map(title).collect()].into_iter().chain(lines).collect();
+    let mut text = format!("\n{}\n", table.title);
+    for line in &lines {
+        for (at, word) in line.iter().enumerate() {
+            let width = lines.iter().map(|line| line[at].len()).max().unwrap_or(0) + 3;
+            _ = write!(text, "{word:>width$}");
+        }
+        text.push('\n');
     }
+    text
 }
 
 fn hits(curve: &HitCurve) -> String {
@@ -142,36 +107,28 @@ fn hits(curve: &HitCurve) -> String {
         let bar = "█".repeat((share * BAR as f64).round() as usize);
         _ = writeln!(text, "   {:>8}  {:>5.1}  {bar}", whole(keys), 100.0 * share);
     }
-    for cliff in curve.cliffs() {
-        let [[low, high], [below, above]] =
-            [cliff.keys.map(whole), cliff.hits.map(|share| format!("{:.1}", 100.0 * share))];
-        _ = writeln!(
-            text,
-            "   A cliff, which no Zipf law has: from {low} to {high} keys the hits rise from {below} to {above}."
-        );
-    }
     text
 }
 
-/// A plan of ycsb that makes the like.
-fn plan(trace: &Trace, name: &str, exponent: f64) -> String {
-    let mix = fit::mix(trace);
-    let bytes = fit::sizes(trace).map_or(100, |sizes| sizes.mean).max(LEAST_VALUE_BYTES);
-    format!(
-        "# Like {name}, by kvtrial fit; with --set theta={exponent:.3}. Deletes are updates here.\n\
-         workload=site.ycsb.workloads.CoreWorkload\nrecordcount={}\noperationcount={}\nrequestdistribution=zipfian\n\
-         readproportion={:.4}\nupdateproportion={:.4}\ninsertproportion=0\nscanproportion=0\nfieldcount=1\nfieldlength={bytes}\n",
-        trace.keys().len(),
-        trace.ids().len(),
-        mix.gets,
-        mix.sets + mix.deletes
-    )
-}
-
-/// The hits of what the plan draws.
-fn like(trace: &Trace, exponent: f64, seed: u64) -> HitCurve {
-    let keys = trace.keys().len();
-    let (law, mut rng) = (Zipf::new(keys as u64, exponent), WyRand::new(seed, 0x11CE));
-    let drawn = (0..trace.ids().len()).map(|request| (trace.kind(request), law.draw(&mut rng) as u32));
-    HitCurve::of_requests(drawn, keys, Filling::OnMiss)
+/// Writes the page, its pictures, and what makes the like; returns how to use them.
+fn written(fit: &TraceFit<'_>, directory: &Path, name: &str) -> Result<String, CommandFailure> {
+    let Some(like) = &fit.like else { return Ok(String::new()) };
+    let page = FindingsPage {
+        title: format!("What {} is like", fit.trace.source_name()),
+        facts: vec![headline(fit.trace, fit), format!("Format: {}", fit.trace.format().name())],
+        findings: fit.findings(),
+        version: env!("CARGO_PKG_VERSION").into(),
+    };
+    let files = [(PLAN, plan::text(fit, name)), (SCRIPT, script::text(&like.memory, fit.trace, name))];
+    write_page(directory, &page, &files)?;
+    let path = |file: &str| shell_word(&directory.join(file).display().to_string());
+    let pictures = directory.join(PLOTS);
+    let pictures = if pictures.exists() { format!(", {}", path(PLOTS)) } else { String::new() };
+    Ok(format!(
+        "\nThe like of it: kvtrial run {}\n            or: kvtrial run ycsb --plan {} --set theta={:.3}\nReport: {}{pictures}\n",
+        path(SCRIPT),
+        path(PLAN),
+        fit.exponent(),
+        path(PAGE)
+    ))
 }

@@ -2,7 +2,7 @@
 
 use crate::failure::CommandFailure;
 use crate::output::print;
-use ::report::{Named, Report};
+use ::report::{FindingsPage, Named, Report};
 use std::fs;
 use std::io::Write;
 use std::path::Path;
@@ -64,9 +64,27 @@ pub fn write_plots(directory: &Path, report: &Report<'_>) -> Result<(), CommandF
             plots.display()
         )));
     }
-    for plot in report.plots()? {
-        save(&plots, &format!("{}.svg", plot.name), plot.svg.as_bytes())?;
-        save(&plots, &format!("{}.png", plot.name), &plot.png)?;
+    save_plots(&plots, report.plots()?)
+}
+
+#[cfg(feature = "plots")]
+fn save_plots(plots: &Path, drawn: Vec<::report::Plot>) -> Result<(), CommandFailure> {
+    for plot in drawn {
+        save(plots, &format!("{}.svg", plot.name), plot.svg.as_bytes())?;
+        save(plots, &format!("{}.png", plot.name), &plot.png)?;
+    }
+    Ok(())
+}
+
+/// Writes a page of findings into a directory, which is made if need be, with its charts as files where the build draws them, and these files beside it.
+pub fn write_page(directory: &Path, page: &FindingsPage, files: &[(&str, String)]) -> Result<(), CommandFailure> {
+    save(directory, PAGE, page.html().as_bytes())?;
+    for (name, text) in files {
+        save(directory, name, text.as_bytes())?;
+    }
+    #[cfg(feature = "plots")]
+    if draws() {
+        save_plots(&directory.join(PLOTS), page.plots()?)?;
     }
     Ok(())
 }

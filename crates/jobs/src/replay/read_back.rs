@@ -1,5 +1,6 @@
 //! Reads every key back: what the last write put there, or nothing.
 
+use super::lives::KeyLives;
 use super::trial::{FoundKeys, ReplayTrial};
 use jobkit::{Offence, Step, Worker};
 use std::ops::Range;
@@ -10,6 +11,8 @@ pub struct ReadBack<'a> {
     trial: &'a ReplayTrial<'a>,
     /// The key each slot reads now or next.
     keys: Vec<u64>,
+    /// When it was asked for.
+    asked_ns: Vec<u64>,
     found: FoundKeys,
     key: Vec<u8>,
 }
@@ -17,7 +20,8 @@ pub struct ReadBack<'a> {
 impl<'a> ReadBack<'a> {
     /// Makes a worker for these slots of the trial.
     pub fn new(trial: &'a ReplayTrial<'a>, slots: Range<Slot>) -> ReadBack<'a> {
-        ReadBack { trial, keys: slots.map(u64::from).collect(), found: FoundKeys::default(), key: Vec::new() }
+        let asked_ns = vec![0; slots.len()];
+        ReadBack { trial, asked_ns, keys: slots.map(u64::from).collect(), found: FoundKeys::default(), key: Vec::new() }
     }
 }
 
@@ -34,26 +38,19 @@ impl Worker for ReadBack<'_> {
             return Step::Finished;
         }
         self.trial.job.trace.keys().write(id as u32, &mut self.key);
+        self.asked_ns[slot as usize] = self.trial.lives.as_ref().map_or(0, KeyLives::now_ns);
         Step::Operation(Operation::Get { key: &self.key })
     }
 
     fn reply(&mut self, slot: Slot, reply: &Reply<'_>) -> Result<(), Offence> {
         let id = self.keys[slot as usize] as u32;
         self.keys[slot as usize] += u64::from(self.trial.slots);
-        let judged = match (*reply, self.trial.held(id)) {
-            (Reply::Value(value), held) => {
-                self.found.keys += 1;
-                self.trial.job.trace.keys().write(id, &mut self.key);
-                self.found.bytes += (self.key.len() + value.len()) as u64;
-                match held {
-                    Some(mark) if self.trial.is(id, mark, value) => Ok(()),
-                    _ => self.trial.judge_other(id, Some(value)),
-                }
-            }
-            (Reply::Missing, None) => Ok(()),
-            (Reply::Missing, Some(_)) => self.trial.judge_other(id, None),
-            _ => Err(Offence::failed(&self.trial.job.trace.keys().key(id), reply)),
-        };
+        if let Reply::Value(value) = *reply {
+            self.found.keys += 1;
+            self.trial.job.trace.keys().write(id, &mut self.key);
+            self.found.bytes += (self.key.len() + value.len()) as u64;
+        }
+        let judged = self.trial.got(id, self.asked_ns[slot as usize], reply).map(|_| ());
         if judged.is_err() {
             self.trial.wrong_at_the_end(id);
         }

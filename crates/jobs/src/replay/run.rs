@@ -1,14 +1,16 @@
 //! The requests, each key's in the order of the trace; and the puts before them, where these are asked for.
 
 use super::ReplayPace;
+use super::judge::Found;
+use super::lives::{KeyLives, SentLife};
 use super::trial::{HeldMark, ReplayTally, ReplayTrial};
+use crate::expires::MOMENT_BYTES;
 use crate::in_order::{InOrder, belongs};
 use data::splitmix::mix;
 use jobkit::{Job, Offence, Step, Worker};
 use std::ops::Range;
 use std::time::Duration;
 use store::{Keeps, Operation, Reply, Slot};
-use study::ReasonKind;
 use trace::{Filling, RequestKind};
 
 /// A thread's slots. Keys belong to threads; whatever slot of a thread is free takes its next request.
@@ -21,6 +23,8 @@ pub struct Run<'a> {
     /// Requests below this are due, where they are due as recorded.
     due: u32,
     stages: Vec<Stage>,
+    /// When each slot's operation was sent, and the life of what it puts.
+    sent: Vec<(u64, SentLife)>,
     tally: ReplayTally,
     key: Vec<u8>,
     value: Vec<u8>,
@@ -36,6 +40,9 @@ enum Stage {
     Filling(u32),
     Setting(u32),
     Deleting(u32),
+    /// A time to live for what was found is next.
+    Touches(u32),
+    Touching(u32),
 }
 
 impl<'a> Run<'a> {
@@ -47,9 +54,10 @@ impl<'a> Run<'a> {
             at: 0,
             due: if trial.job.is_recorded() { 0 } else { u32::MAX },
             stages: vec![Stage::Idle; slots.len()],
+            sent: vec![(0, SentLife::Lasting); slots.len()],
             tally: ReplayTally::default(),
             key: Vec::new(),
-            value: Vec::with_capacity(trial.job.sizes.longest as usize),
+            value: Vec::with_capacity(trial.job.sizes.longest as usize + MOMENT_BYTES),
             range: slots,
         }
     }
@@ -63,72 +71,102 @@ impl<'a> Run<'a> {
         before.map(|_| *at)
     }
 
+    /// Notes when a slot's operation is sent, and with which life.
     #[inline]
-    fn put(&mut self, request: u32) -> Step<'_> {
-        put(self.trial, self.trial.job.trace.ids()[request as usize], request, &mut self.key, &mut self.value)
+    fn sends(&mut self, slot: Slot, ttl_ms: Option<u64>) -> SentLife {
+        let Some(lives) = &self.trial.lives else { return SentLife::Lasting };
+        let life = lives.sent(ttl_ms);
+        self.sent[slot as usize] = (lives.now_ns(), life);
+        life
     }
 
-    /// Judges the reply to a get; whether it found something.
+    /// Puts the value of this mark, with the time to live that a request gives.
     #[inline]
-    fn got(&mut self, id: u32, reply: &Reply<'_>) -> Result<bool, Offence> {
-        let held = self.trial.held(id);
-        match *reply {
-            Reply::Value(value) => {
-                self.tally.hits += 1;
-                match held {
-                    Some(mark) if self.trial.is(id, mark, value) => Ok(true),
-                    _ => self.trial.judge_other(id, Some(value)).map(|()| true),
-                }
+    fn put(&mut self, slot: Slot, request: u32, mark: u32) -> Step<'_> {
+        let life = self.sends(slot, self.trial.ttl_ms(request));
+        put(self.trial, self.trial.job.trace.ids()[request as usize], mark, life, &mut self.key, &mut self.value)
+    }
+
+    /// Gives what was found the time to live of a request: by a touch, or by a put of the same value where the store has none.
+    fn touch(&mut self, slot: Slot, request: u32) -> Step<'_> {
+        let (trial, id) = (self.trial, self.trial.job.trace.ids()[request as usize]);
+        match (&trial.lives, trial.held(id)) {
+            (Some(lives), Some(mark)) if !lives.touches() => {
+                self.stages[slot as usize] = Stage::Setting(request);
+                self.put(slot, request, mark)
             }
-            Reply::Missing => {
-                self.tally.misses += 1;
-                if held.is_some() {
-                    self.tally.dropped += 1;
-                    self.trial.judge_other(id, None)?;
-                }
-                Ok(false)
+            (lives, _) => {
+                self.stages[slot as usize] = Stage::Touching(request);
+                let longest_ms = lives.as_ref().map_or(0, KeyLives::longest_ms);
+                let ttl_ms = trial.ttl_ms(request).unwrap_or(longest_ms);
+                self.sends(slot, Some(ttl_ms));
+                trial.job.trace.keys().write(id, &mut self.key);
+                Step::Operation(Operation::Touch { key: &self.key, ttl_ms })
             }
-            _ => Err(Offence::failed(&self.trial.job.trace.keys().key(id), reply)),
         }
     }
 
-    /// Judges the reply to a delete.
-    #[cold]
-    fn deleted(&self, id: u32, reply: &Reply<'_>) -> Result<(), Offence> {
-        let trial = self.trial;
-        let judged = match (reply, trial.held(id)) {
-            (Reply::Missing, Some(_)) => trial.judge_other(id, None),
-            (Reply::Done, None) if trial.keeps == Keeps::Everything => {
-                let key = trial.job.trace.keys().key(id);
-                Err(Offence::new(ReasonKind::UnexpectedHit, &key, "deleted, though it was not there"))
+    /// Counts what a get found, and says what comes next.
+    #[inline]
+    fn after_get(&mut self, request: u32, found: Found) -> Stage {
+        let (trial, kind) = (self.trial, self.trial.job.trace.kind(request as usize));
+        if kind == RequestKind::Get {
+            let tally = &mut self.tally;
+            tally.hits += u64::from(found == Found::Value);
+            tally.misses += u64::from(found != Found::Value);
+            tally.dropped += u64::from(found == Found::Dropped);
+            tally.expired += u64::from(found == Found::Expired);
+        }
+        let touches = trial.lives.is_some() && (kind == RequestKind::Touch || trial.ttl_ms(request).is_some());
+        match found {
+            Found::Value if touches && trial.keeps == Keeps::Everything => Stage::Touches(request),
+            Found::Nothing | Found::Dropped | Found::Expired
+                if kind == RequestKind::Get && trial.job.filling == Filling::OnMiss =>
+            {
+                self.tally.fills += 1;
+                Stage::Fills(request)
             }
-            (Reply::Done | Reply::Missing, _) => Ok(()),
-            _ => {
-                trial.fails(id, None);
-                return Err(Offence::failed(&trial.job.trace.keys().key(id), reply));
-            }
-        };
-        trial.holds(id, None);
-        judged
+            _ => Stage::Idle,
+        }
     }
 }
 
-/// Returns the put of the value of this mark.
+/// Returns the put of the value of this mark, which lives so long.
 #[inline]
-fn put<'a>(trial: &ReplayTrial<'_>, id: u32, mark: u32, key: &'a mut Vec<u8>, value: &'a mut Vec<u8>) -> Step<'a> {
+fn put<'a>(
+    trial: &ReplayTrial<'_>,
+    id: u32,
+    mark: u32,
+    life: SentLife,
+    key: &'a mut Vec<u8>,
+    value: &'a mut Vec<u8>,
+) -> Step<'a> {
     let job = trial.job;
     job.trace.keys().write(id, key);
     trial.contents.make(id, mark, job.sizes.bytes(&job.trace, mark), value);
-    Step::Operation(Operation::Put { key, value })
+    life.seal(value);
+    Step::Operation(match life {
+        SentLife::InStore { ttl_ms } => Operation::PutTtl { key, value, ttl_ms },
+        SentLife::Lasting | SentLife::Moment { .. } => Operation::Put { key, value },
+    })
 }
 
 /// Judges the reply to a put.
 #[inline]
-fn was_put(trial: &ReplayTrial<'_>, id: u32, mark: u32, reply: &Reply<'_>) -> Result<(), Offence> {
+fn was_put(
+    trial: &ReplayTrial<'_>,
+    id: u32,
+    mark: u32,
+    (sent_ns, life): (u64, SentLife),
+    reply: &Reply<'_>,
+) -> Result<(), Offence> {
     let held: HeldMark = Some(mark);
     match reply {
         Reply::Done => {
             trial.holds(id, held);
+            if let Some(lives) = &trial.lives {
+                lives.acknowledged(id, sent_ns, life);
+            }
             Ok(())
         }
         _ => {
@@ -147,9 +185,13 @@ impl Drop for Run<'_> {
 impl Worker for Run<'_> {
     #[inline]
     fn next(&mut self, slot: Slot) -> Step<'_> {
-        if let Stage::Fills(request) = self.stages[slot as usize] {
-            self.stages[slot as usize] = Stage::Filling(request);
-            return self.put(request);
+        match self.stages[slot as usize] {
+            Stage::Fills(request) => {
+                self.stages[slot as usize] = Stage::Filling(request);
+                return self.put(slot, request, request);
+            }
+            Stage::Touches(request) => return self.touch(slot, request),
+            _ => {}
         }
         let Run { trial, range, order, at, due, .. } = self;
         let ids = trial.job.trace.ids();
@@ -171,12 +213,17 @@ impl Worker for Run<'_> {
             RequestKind::Get => *stage = Stage::Getting(request),
             RequestKind::Set => {
                 *stage = Stage::Setting(request);
-                return self.put(request);
+                return self.put(slot, request, request);
             }
             RequestKind::Delete => *stage = Stage::Deleting(request),
+            RequestKind::Touch if trial.lives.as_ref().is_some_and(KeyLives::touches) => {
+                return self.touch(slot, request);
+            }
+            RequestKind::Touch => *stage = Stage::Getting(request),
         }
         let is_delete = matches!(stage, Stage::Deleting(_));
-        trial.job.trace.keys().write(ids[request as usize], &mut self.key);
+        self.sends(slot, None);
+        self.trial.job.trace.keys().write(ids[request as usize], &mut self.key);
         Step::Operation(if is_delete {
             Operation::Delete { key: &self.key }
         } else {
@@ -192,22 +239,36 @@ impl Worker for Run<'_> {
         | Stage::Fills(request)
         | Stage::Filling(request)
         | Stage::Setting(request)
+        | Stage::Touches(request)
+        | Stage::Touching(request)
         | Stage::Deleting(request)) = stage
         else {
             return Ok(());
         };
-        let id = trial.job.trace.ids()[request as usize];
+        let (id, sent) = (trial.job.trace.ids()[request as usize], self.sent[slot as usize]);
         let judged = match stage {
-            Stage::Getting(_) => match self.got(id, reply) {
-                Ok(false) if trial.job.filling == Filling::OnMiss => {
-                    self.tally.fills += 1;
-                    self.stages[slot as usize] = Stage::Fills(request);
-                    return Ok(());
+            Stage::Getting(_) => match trial.got(id, sent.0, reply) {
+                Ok(found) => {
+                    let next = self.after_get(request, found);
+                    if !matches!(next, Stage::Idle) {
+                        self.stages[slot as usize] = next;
+                        return Ok(());
+                    }
+                    Ok(())
                 }
-                judged => judged.map(|_| ()),
+                Err(offence) => Err(offence),
             },
-            Stage::Deleting(_) => self.deleted(id, reply),
-            _ => was_put(trial, id, request, reply),
+            Stage::Deleting(_) => trial.deleted(id, reply),
+            Stage::Touching(_) => trial.touched(id, sent.0, reply).map(|found| {
+                if let (Found::Value, Some(lives)) = (found, &trial.lives) {
+                    lives.acknowledged(id, sent.0, sent.1);
+                }
+            }),
+            // A put instead of a touch leaves the value as it was.
+            Stage::Setting(_) if trial.job.trace.kind(request as usize) != RequestKind::Set => {
+                was_put(trial, id, trial.held(id).unwrap_or(request), sent, reply)
+            }
+            _ => was_put(trial, id, request, sent, reply),
         };
         self.order.done(slot);
         if judged.is_err() {
@@ -217,7 +278,7 @@ impl Worker for Run<'_> {
     }
 
     fn is_within(&mut self, slot: Slot) -> bool {
-        matches!(self.stages[slot as usize], Stage::Fills(_))
+        matches!(self.stages[slot as usize], Stage::Fills(_) | Stage::Touches(_))
     }
 
     fn is_done(&mut self, slot: Slot) -> bool {
@@ -238,6 +299,7 @@ pub struct Loads<'a> {
     trial: &'a ReplayTrial<'a>,
     /// The key each slot puts now or next.
     keys: Vec<u64>,
+    sent: Vec<(u64, SentLife)>,
     key: Vec<u8>,
     value: Vec<u8>,
 }
@@ -245,7 +307,8 @@ pub struct Loads<'a> {
 impl<'a> Loads<'a> {
     /// Makes a worker for these slots of the trial.
     pub fn new(trial: &'a ReplayTrial<'a>, slots: Range<Slot>) -> Loads<'a> {
-        Loads { trial, keys: slots.map(u64::from).collect(), key: Vec::new(), value: Vec::new() }
+        let sent = vec![(0, SentLife::Lasting); slots.len()];
+        Loads { trial, sent, keys: slots.map(u64::from).collect(), key: Vec::new(), value: Vec::new() }
     }
 
     /// The mark of the put of a key.
@@ -261,12 +324,15 @@ impl Worker for Loads<'_> {
             return Step::Finished;
         }
         let mark = self.mark(id as u32);
-        put(self.trial, id as u32, mark, &mut self.key, &mut self.value)
+        let Loads { trial, sent, key, value, .. } = self;
+        let life = trial.lives.as_ref().map_or(SentLife::Lasting, |lives| lives.sent(None));
+        sent[slot as usize] = (trial.lives.as_ref().map_or(0, KeyLives::now_ns), life);
+        put(trial, id as u32, mark, life, key, value)
     }
 
     fn reply(&mut self, slot: Slot, reply: &Reply<'_>) -> Result<(), Offence> {
         let id = self.keys[slot as usize] as u32;
         self.keys[slot as usize] += u64::from(self.trial.slots);
-        was_put(self.trial, id, self.mark(id), reply)
+        was_put(self.trial, id, self.mark(id), self.sent[slot as usize], reply)
     }
 }

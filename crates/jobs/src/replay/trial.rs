@@ -1,10 +1,12 @@
 //! One execution: putting the keys where that is asked for, the requests, reading back.
 
+use super::lives::KeyLives;
 use super::read_back::ReadBack;
 use super::run::{Loads, Run};
 use super::truth::{WrongKey, digest};
 use super::values::Contents;
 use super::{Evictions, Loading, Replay};
+use crate::expires::MOMENT_BYTES;
 use crate::states::StateDoubts;
 use jobkit::{Offence, Phase, Trial, TrialSetup, Worker};
 use std::collections::BTreeMap;
@@ -30,6 +32,8 @@ pub struct ReplayTrial<'a> {
     found: Mutex<FoundKeys>,
     wrong: Mutex<BTreeMap<u32, WrongKey>>,
     doubts: Mutex<StateDoubts<HeldMark>>,
+    /// When values must be there and when not, where the trace gives times to live.
+    pub(super) lives: Option<KeyLives>,
     any_doubt: AtomicBool,
 }
 
@@ -42,6 +46,8 @@ pub struct ReplayTally {
     pub misses: u64,
     /// Of these, those of a value that had been there.
     pub dropped: u64,
+    /// Of the misses, those of a value whose time to live was over.
+    pub expired: u64,
     /// Misses that were followed by a put.
     pub fills: u64,
 }
@@ -72,6 +78,7 @@ impl<'a> ReplayTrial<'a> {
             found: Mutex::default(),
             wrong: Mutex::default(),
             doubts: Mutex::default(),
+            lives: job.lives().then(|| KeyLives::new(job.trace.keys().len(), &setup.capabilities, job.pace)),
             any_doubt: AtomicBool::new(false),
         }
     }
@@ -100,7 +107,22 @@ impl<'a> ReplayTrial<'a> {
     #[cold]
     pub(super) fn fails(&self, id: u32, after: HeldMark) {
         locked(&self.doubts).fails(id.into(), self.held(id), after);
+        if let Some(lives) = &self.lives {
+            lives.unknown(id);
+        }
         self.any_doubt.store(true, Ordering::Release);
+    }
+
+    /// Returns whether a write of the key failed.
+    pub(super) fn is_doubtful(&self, id: u32) -> bool {
+        self.any_doubt.load(Ordering::Relaxed) && locked(&self.doubts).knows(id.into())
+    }
+
+    /// Returns the time to live that the store is given by a request.
+    #[inline]
+    pub(super) fn ttl_ms(&self, request: u32) -> Option<u64> {
+        let lives = self.lives.as_ref()?;
+        self.job.trace.ttl_ms(request as usize).map(|ttl_ms| lives.ttl_ms(ttl_ms))
     }
 
     /// Returns whether this is the value that the write of this mark put under the key.
@@ -190,6 +212,7 @@ impl<'a> ReplayTrial<'a> {
         all.hits += tally.hits;
         all.misses += tally.misses;
         all.dropped += tally.dropped;
+        all.expired += tally.expired;
         all.fills += tally.fills;
     }
 
@@ -223,8 +246,9 @@ impl Trial for ReplayTrial<'_> {
         if self.job.loading == Loading::First {
             phases.push(Phase::untimed("load", Some(keys)));
         }
-        // How many puts follow misses is only known of a store that keeps everything.
-        let operations = (!self.may_drop()).then_some(requests + self.job.truth.fills);
+        // How many puts follow misses is only known of a store that keeps everything for good.
+        let is_known = !self.may_drop() && self.lives.is_none();
+        let operations = is_known.then_some(requests + self.job.truth.fills);
         phases.push(Phase::timed("replay", operations));
         if self.keeps == Keeps::Everything {
             phases.push(Phase::read_back(Some(keys)));
@@ -262,6 +286,9 @@ impl Trial for ReplayTrial<'_> {
             ("bytes_at_end", found.bytes),
             ("hits_of_all_kept", self.job.truth.hits),
         ];
+        if self.lives.is_some() {
+            facts.push(("misses_of_what_expired", tally.expired));
+        }
         if self.job.evictions == Evictions::Allowed {
             facts.push(("misses_of_what_was_dropped", tally.dropped));
             facts.push(("hits_of_exact_lru", self.exact_hits(Eviction::Lru, found)));
@@ -283,8 +310,12 @@ impl Trial for ReplayTrial<'_> {
         self.may_drop()
     }
 
+    fn expires(&self) -> bool {
+        self.lives.is_some()
+    }
+
     fn keys_left(&self) -> Option<u64> {
-        let is_sure = !self.may_drop() && !self.any_doubt.load(Ordering::Acquire);
+        let is_sure = self.lives.is_none() && !self.may_drop() && !self.any_doubt.load(Ordering::Acquire);
         is_sure.then(|| (0..self.held.len() as u32).filter(|&id| self.held(id).is_some()).count() as u64)
     }
 
@@ -301,6 +332,6 @@ impl Trial for ReplayTrial<'_> {
     }
 
     fn largest_reply_bytes(&self) -> Option<u64> {
-        Some((self.job.sizes.longest as usize + self.job.truth.key_lengths[1]) as u64)
+        Some((self.job.sizes.longest as usize + MOMENT_BYTES + self.job.truth.key_lengths[1]) as u64)
     }
 }

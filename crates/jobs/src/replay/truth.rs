@@ -1,7 +1,7 @@
 //! What follows from a trace alone, for a store that keeps everything: hits, what is left at the end, and the answer.
 
-use super::Loading;
 use super::values::Sizes;
+use super::{Loading, Times};
 use data::digest::of_lines;
 use std::collections::BTreeMap;
 use trace::{Filling, RequestKind, Trace};
@@ -20,7 +20,7 @@ pub struct Truth {
 
 impl Truth {
     /// Goes through a trace.
-    pub fn of(trace: &Trace, sizes: &Sizes, filling: Filling, loading: Loading) -> Truth {
+    pub fn of(trace: &Trace, sizes: &Sizes, filling: Filling, loading: Loading, times: Times) -> Truth {
         let keys = trace.keys();
         let key_lengths = keys.lengths();
         let mut truth = Truth { hits: 0, fills: 0, most_bytes: 0, key_lengths };
@@ -35,9 +35,15 @@ impl Truth {
             }
             truth.most_bytes = bytes;
         }
+        // When each value is over, in the time of the trace; 0: never.
+        let mut overs_us = vec![0_u64; if times == Times::Kept { keys.len() } else { 0 }];
         for (request, &id) in (0_u32..).zip(trace.ids()) {
+            if let Some(over_us) = overs_us.get_mut(id as usize) {
+                pass(trace, request as usize, over_us, &mut held[id as usize], &mut bytes);
+            }
             let held = &mut held[id as usize];
             let now = match trace.kind(request as usize) {
+                RequestKind::Touch => continue,
                 RequestKind::Get if *held > 0 => {
                     truth.hits += 1;
                     continue;
@@ -56,6 +62,21 @@ impl Truth {
         }
         truth.most_bytes += keys.len() as u64 * key_lengths[1] as u64;
         truth
+    }
+}
+
+/// Lets what is over by the time of a request go, and notes the time to live that the request gives.
+fn pass(trace: &Trace, request: usize, over_us: &mut u64, held: &mut u32, bytes: &mut u64) {
+    let (now_us, ttl_ms) = (trace.time_us(request).unwrap_or(0), trace.ttl_ms(request));
+    if *over_us > 0 && *over_us <= now_us {
+        *bytes -= u64::from(held.saturating_sub(1));
+        (*held, *over_us) = (0, 0);
+    }
+    let over = ttl_ms.map(|ttl_ms| now_us.saturating_add(ttl_ms.saturating_mul(1000)).max(1));
+    match (trace.kind(request), over) {
+        (RequestKind::Set | RequestKind::Touch, over) => *over_us = over.unwrap_or(0),
+        (RequestKind::Get, Some(over)) => *over_us = over,
+        (RequestKind::Get | RequestKind::Delete, _) => {}
     }
 }
 

@@ -18,6 +18,7 @@ mod open_loop;
 mod records;
 mod registry;
 mod replay;
+mod replay_lives;
 mod sets;
 mod threads;
 mod unfinished;

@@ -1,6 +1,5 @@
 //! Findings as sections. Many combinations are folded; what is folded or below is drawn when it is looked at.
 
-use crate::view::Report;
 use findings::{
     Arrangement, Block, Breadth, Chart, ColumnRole, DataTable, FigureTable, FigureText, Finding, FindingPart, Sentence,
     Tone,
@@ -10,9 +9,9 @@ use maud::{Markup, PreEscaped, html};
 /// Combinations shown unfolded.
 const MOST_OPEN: usize = 3;
 
-pub(super) fn sections(report: &Report<'_>) -> Markup {
+pub(super) fn sections(findings: &[Finding]) -> Markup {
     html! {
-        @for finding in &report.findings {
+        @for finding in findings {
             section id=(finding.id) aria-labelledby=(format!("{}-title", finding.id)) {
                 h2 id=(format!("{}-title", finding.id)) { (finding.title) }
                 @if !finding.intro.is_empty() { p.note { (finding.intro) } }

@@ -145,6 +145,8 @@ impl HitCurve {
             match kind {
                 RequestKind::Delete => uses.delete(id),
                 RequestKind::Set => drop(uses.of(id)),
+                RequestKind::Touch if uses.places[id as usize] > 0 => drop(uses.of(id)),
+                RequestKind::Touch => {}
                 RequestKind::Get => {
                     gets += 1;
                     // Without filling a get that finds nothing in any cache puts nothing there.

@@ -5,7 +5,9 @@ use super::{MAGIC, Recorded, RecordedWord};
 use crate::builder::{Name, TraceBuilder, TraceRequest, Wanted};
 use crate::commands::asks;
 use crate::input::TraceInput;
+use crate::lives::{self, GivenLife};
 use crate::monitor_trace::in_database;
+use crate::trace::RequestKind;
 use data::DataError;
 use std::collections::BTreeMap;
 
@@ -15,7 +17,7 @@ pub(crate) fn shows(head: &[u8]) -> bool {
 }
 
 pub(crate) fn read(input: &mut TraceInput, builder: &mut TraceBuilder) -> Result<(), DataError> {
-    KvtraceReader::head_of(input)?;
+    let began_us = KvtraceReader::head_of(input)?.began_us;
     let (mut packed, mut block, mut records, mut end) = (Vec::new(), Vec::new(), 0, None);
     let mut wanted = Wanted::More;
     let mut databases = Databases::default();
@@ -24,7 +26,12 @@ pub(crate) fn read(input: &mut TraceInput, builder: &mut TraceBuilder) -> Result
             if let Recorded::Command(words) = recorded
                 && wanted == Wanted::More
             {
-                wanted = command(&words, time_us, databases.of(connection, &words), builder)?;
+                let at = At {
+                    time_us,
+                    unix_us: began_us.saturating_add(time_us),
+                    database: databases.of(connection, &words),
+                };
+                wanted = command(&words, at, builder)?;
             }
             Ok(())
         })?
@@ -50,19 +57,41 @@ impl Databases {
     }
 }
 
+/// When a command was made, and where.
+#[derive(Clone, Copy)]
+struct At {
+    time_us: u64,
+    unix_us: u64,
+    database: u64,
+}
+
+/// What a command asks of values: memcached's touch has a time to live, that of Redis none.
+fn asked(name: &[u8], words: &[RecordedWord<'_>]) -> Option<(RequestKind, bool)> {
+    match words {
+        [_, RecordedWord::Key(_), RecordedWord::Plain(_), ..] if name.eq_ignore_ascii_case(b"TOUCH") => {
+            Some((RequestKind::Touch, false))
+        }
+        _ => asks(name),
+    }
+}
+
 /// Takes the requests of a command: one per key, with the value behind it, if there is one.
 fn command(
     words: &[RecordedWord<'_>],
-    time_us: u64,
-    database: u64,
+    At { time_us, unix_us, database }: At,
     builder: &mut TraceBuilder,
 ) -> Result<Wanted, String> {
     let mut name_in_database = Vec::new();
     let Some(RecordedWord::Plain(name)) = words.first() else { return Ok(Wanted::More) };
-    let Some((kind, is_other)) = asks(name) else {
+    let Some((kind, is_other)) = asked(name, words) else {
         builder.leave_out();
         return Ok(Wanted::More);
     };
+    let said = words.iter().map(|word| match *word {
+        RecordedWord::Plain(word) => Some(word),
+        RecordedWord::Key(_) | RecordedWord::Value(_) | RecordedWord::Sized { .. } => None,
+    });
+    let life = lives::given(&said.collect::<Vec<_>>()).unwrap_or(GivenLife::AsBefore).from(unix_us);
     for (at, word) in words.iter().enumerate() {
         let RecordedWord::Key(key) = *word else { continue };
         let until = words[at + 1..].iter().position(|word| matches!(word, RecordedWord::Key(_)));
@@ -78,6 +107,7 @@ fn command(
             kind,
             value_bytes,
             time_us: Some(time_us),
+            life,
         };
         if builder.push(request)? == Wanted::Enough {
             return Ok(Wanted::Enough);

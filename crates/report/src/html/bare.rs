@@ -1,0 +1,73 @@
+//! A page of findings that are of no study.
+
+use super::{assets, charts, policy};
+use findings::Finding;
+use maud::{DOCTYPE, Markup, PreEscaped, html};
+use std::borrow::Cow;
+
+/// Findings that are of no study, as a page and as pictures.
+#[derive(Clone, Debug)]
+pub struct FindingsPage {
+    /// The heading.
+    pub title: String,
+    /// What it is about: a line each.
+    pub facts: Vec<String>,
+    /// What it shows, subject by subject.
+    pub findings: Vec<Finding>,
+    /// The version that made it.
+    pub version: String,
+}
+
+impl FindingsPage {
+    /// Returns the page: one file that needs nothing else and asks nothing of any network.
+    pub fn html(&self) -> String {
+        let page = self.page().into_string();
+        match study::visible(&page) {
+            Cow::Borrowed(_) => page,
+            Cow::Owned(page) => page,
+        }
+    }
+
+    fn page(&self) -> Markup {
+        let scripts = [assets::ECHARTS, assets::CHART, assets::PAGE];
+        html! {
+            (DOCTYPE)
+            html lang="en" {
+                head {
+                    meta charset="utf-8";
+                    meta http-equiv="Content-Security-Policy" content=(policy(&scripts));
+                    meta name="viewport" content="width=device-width, initial-scale=1";
+                    meta name="generator" content=(format!("kvtrial {}", self.version));
+                    meta name="referrer" content="no-referrer";
+                    link rel="icon" href="data:,";
+                    title { (self.title) " · kvtrial" }
+                    style { (PreEscaped(assets::STYLE)) }
+                }
+                body {
+                    a.skip href="#content" { "Skip to the report" }
+                    nav aria-label="Sections" {
+                        div.wrap {
+                            strong { "kvtrial" }
+                            @for finding in &self.findings { a href=(format!("#{}", finding.id)) { (finding.title) } }
+                            button id="theme" type="button" hidden aria-pressed="false" title="Light or dark" { "Dark" }
+                        }
+                    }
+                    div.wrap {
+                        main id="content" tabindex="-1" {
+                            header {
+                                h1 { (self.title) }
+                                @for fact in &self.facts { p.facts { (fact) } }
+                            }
+                            noscript { p { "Charts need JavaScript; every figure is in the tables." } }
+                            (charts::sections(&self.findings))
+                        }
+                        footer {
+                            p { "Made by kvtrial " (self.version) ". This page needs no network; charts by Apache ECharts (Apache License 2.0)." }
+                        }
+                    }
+                    @for source in scripts { script { (PreEscaped(source)) } }
+                }
+            }
+        }
+    }
+}
