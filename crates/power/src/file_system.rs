@@ -2,8 +2,8 @@
 
 use crate::disk::Disk;
 use fuser::{
-    FileAttr, FileType, Filesystem, KernelConfig, ReplyAttr, ReplyData, ReplyEmpty, ReplyEntry, ReplyOpen, ReplyWrite,
-    Request, TimeOrNow,
+    FileAttr, FileType, Filesystem, KernelConfig, ReplyAttr, ReplyData, ReplyDirectory, ReplyEmpty, ReplyEntry,
+    ReplyOpen, ReplyWrite, Request, TimeOrNow,
 };
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -104,6 +104,11 @@ impl Filesystem for Disks {
             Some(attributes) => reply.attr(&FOR_LONG, &attributes),
             None => reply.error(ABSENT),
         }
+    }
+
+    /// The disks are found by their names only.
+    fn readdir(&mut self, _: &Request<'_>, _: u64, _: u64, _: i64, reply: ReplyDirectory) {
+        reply.ok();
     }
 
     fn open(&mut self, _: &Request<'_>, _: u64, _: i32, reply: ReplyOpen) {

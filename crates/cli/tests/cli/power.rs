@@ -164,7 +164,8 @@ fn the_means_is_said_in_the_table_and_in_the_study() {
         return;
     }
     let desk = Desk::new();
-    let ran = desk.kvtrial("crash power-proof,fault=never-syncs --how power --cuts 2 --clients 2 --within 30ms --out out");
+    let ran =
+        desk.kvtrial("crash power-proof,fault=never-syncs --how power --cuts 2 --clients 2 --within 30ms --out out");
     let said = ran.said().split_whitespace().collect::<Vec<_>>().join(" ");
     assert_eq!(ran.status, 1, "{said}");
     assert!(said.contains("broke its promise of durability commit: in 2 power cuts"), "{said}");
