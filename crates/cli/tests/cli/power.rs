@@ -1,6 +1,8 @@
 //! `kvtrial crash --how power`: proof stores with a known fault are found out in power cuts, an honest one loses nothing, and nothing stays mounted.
 //! It takes root and /dev/fuse; elsewhere each test says so and passes, but the one of what is said then.
 
+#![allow(clippy::unwrap_used)]
+
 use crate::common::Desk;
 use crash::proof::{POWER_FAULTS, POWER_NAME, Shows, find};
 use runner::{Blow, BrokenFiles, CrashRequest, Crashed, Execution, crash};
@@ -21,7 +23,7 @@ fn kvtrial(command: &str) -> CommandLine {
 
 /// Whether power can be cut here; said where not.
 fn is_possible() -> bool {
-    match runner::missing_for_power() {
+    match runner::missing_for_power(DiskKind::Honest) {
         None => true,
         Some(missing) => {
             println!("not tried: {missing}");
@@ -90,6 +92,17 @@ fn a_disk_that_lies_is_found_out_below_an_honest_store() {
     let last = made.last().unwrap();
     assert!(Shows::Lost.is_in(&last.found), "{made:#?}");
     assert_eq!(last.power.unwrap().disk, DiskKind::Lies);
+}
+
+#[test]
+fn a_file_system_that_is_shut_down_shows_what_was_never_synced() {
+    if !is_possible() {
+        return;
+    }
+    let made = cuts("never-syncs", DiskKind::Halts, MOST_CUTS, &|cut| Shows::Lost.is_in(&cut.found));
+    assert!(Shows::Lost.is_in(&made.last().unwrap().found), "{made:#?}");
+    let made = cuts("none", DiskKind::Halts, 5, &is_wrong);
+    assert!(made.len() == 5 && !made.iter().any(is_wrong), "{made:#?}");
 }
 
 #[test]

@@ -110,7 +110,7 @@ impl SyncedLog {
         self.directory.join(format!("piece-{}{suffix}", self.pieces))
     }
 
-    /// Makes room for so many bytes more, of zeros.
+    /// Makes room for this number of further bytes, of zeros.
     fn make_room(&mut self, bytes: u64) -> io::Result<()> {
         while self.end + bytes > self.room {
             self.file.write_all_at(&vec![0; ROOM_BYTES as usize], self.room)?;

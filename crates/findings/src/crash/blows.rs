@@ -40,6 +40,9 @@ fn power_cuts(crash: &Crash) -> String {
         DiskKind::Lies => {
             "The disk acknowledged flushes and did not carry them out, so an older state was left: no store can keep a promise on such a disk."
         }
+        DiskKind::Halts => {
+            "Its file system was shut down at once: what it had not handed to the disk was gone, and no sector was torn."
+        }
         DiskKind::Tears => {
             "What was flushed was left, but a write that was under way damaged durable sectors beside it."
         }
