@@ -1,6 +1,7 @@
 //! The disk's process: it serves the file, and does what the handle asks.
 
 use crate::disk::Disk;
+use crate::draws::SectorDraws;
 use crate::file_system::Disks;
 use crate::halting::HaltingDisk;
 use crate::image::Image;
@@ -11,6 +12,7 @@ use std::io::{self, BufRead, BufReader, Write};
 use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
+use std::time::Duration;
 use study::{DiskKind, PowerCut};
 
 /// Serves disks until the one who started this process is gone; then nothing is mounted any more. Standard input is the channel to its handle.
@@ -68,7 +70,7 @@ impl Server {
             }
             DiskRequest::Look => match self.laid()? {
                 Laid::Halting(disk) => Ok(Some(disk.look())),
-                Laid::Served(disk) => disk.cut(0).map(|(_, made)| Some(made)),
+                Laid::Served(disk) => Ok(disk.disks.cut(disk.number, 0).map(|(_, made)| made)),
             },
             DiskRequest::Cut { seed } => match self.laid()? {
                 Laid::Halting(disk) => disk.halt().map(Some),
@@ -115,7 +117,7 @@ impl Server {
         let known = self.made.as_ref().filter(|(size, _)| *size == bytes).map(|(_, image)| image.clone());
         let image = known.map_or_else(|| laid.empty(bytes), Ok)?;
         self.made = Some((bytes, image.clone()));
-        laid.disks.lock().insert(FIRST, Disk::new(kind, image));
+        laid.disks.insert(FIRST, Disk::new(kind, image));
         mounts::mount(&laid.file(FIRST), &laid.store)?;
         mounts::tidy(&laid.store)?;
         self.laid = Some(Laid::Served(laid));
@@ -125,7 +127,11 @@ impl Server {
 
 impl ServedDisk {
     fn cut(&self, seed: u64) -> Result<(Image, PowerCut), String> {
-        self.disks.lock().get(&self.number).map(|disk| disk.cut(seed)).ok_or_else(|| "the disk is gone".into())
+        let cut = match SectorDraws::new(seed).below(2) {
+            0 => self.disks.cut(self.number, seed),
+            _ => self.disks.cut_before_flush(self.number, seed, LONGEST_WAIT),
+        };
+        cut.ok_or_else(|| "the disk is gone".into())
     }
 
     fn file(&self, number: u64) -> PathBuf {
@@ -134,9 +140,9 @@ impl ServedDisk {
 
     /// Makes an empty file system.
     fn empty(&self, bytes: u64) -> Result<Image, String> {
-        self.disks.lock().insert(MAKING, Disk::new(DiskKind::Honest, Image::new(bytes)));
+        self.disks.insert(MAKING, Disk::new(DiskKind::Honest, Image::new(bytes)));
         let made = mounts::make(&self.file(MAKING));
-        let disk = self.disks.lock().remove(&MAKING);
+        let disk = self.disks.remove(MAKING);
         made?;
         disk.map(|disk| disk.image().clone()).ok_or_else(|| "the disk is gone".into())
     }
@@ -144,12 +150,15 @@ impl ServedDisk {
     /// Mounts another image instead of what is mounted.
     fn swap(&mut self, image: Image) -> Result<(), String> {
         mounts::unmount(&self.store)?;
-        self.disks.lock().remove(&self.number);
+        self.disks.remove(self.number);
         self.number += 1;
-        self.disks.lock().insert(self.number, Disk::new(self.kind, image));
+        self.disks.insert(self.number, Disk::new(self.kind, image));
         mounts::mount(&self.file(self.number), &self.store)
     }
 }
+
+/// The longest wait for the flush before which a cut is to be taken.
+const LONGEST_WAIT: Duration = Duration::from_millis(20);
 
 /// The number of the first disk. With 0 it would have the inode of the directory.
 const FIRST: u64 = 1;
