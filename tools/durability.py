@@ -3,6 +3,8 @@
 
     kvtrial crash STORE... --out DIR
     tools/durability.py DIR...     writes the tables from these studies, the later of two for the same level of a store
+
+Studies of power cuts (`--how power`) have a table of their own; those of kills and of power cuts are given in two calls.
 """
 
 import json
@@ -12,7 +14,10 @@ import statistics
 import sys
 
 PAGE = pathlib.Path("docs/durability.md")
-BEGIN, END = "<!-- kills: written by tools/durability.py -->\n", "<!-- end of kills -->\n"
+PLACES = {
+    "kills": ("<!-- kills: written by tools/durability.py -->\n", "<!-- end of kills -->\n"),
+    "power": ("<!-- power cuts: written by tools/durability.py -->\n", "<!-- end of power cuts -->\n"),
+}
 LEVELS = ["none", "os", "second", "commit"]
 
 
@@ -43,10 +48,11 @@ def row(study, case):
     known = lambda name: [cut[name] for cut in cuts if cut[name] is not None]
     recoveries, dark = known("recovery_s"), known("dark_s")
     promise = "**broken**" if case["promise"] == "broken" else case["promise"].replace("_", " ")
-    if (promise, case.get("level")) == ("kept", "none"):
+    is_power = crash["means"] == "power"
+    if promise == "kept" and case.get("level") in (["none", "os"] if is_power else ["none"]):
         promise = "none made"
     cells = [f"`{case['store']}`", f"`{case['level']}`"]
-    if crash["nodes"] != "all" or crash["means"] != "kill":
+    if crash["nodes"] != "all" or crash["means"] == "freeze":
         cells.append(f"{crash['nodes']}, {'killed' if crash['means'] == 'kill' else 'frozen'}")
     cells += [promise, found_in(case)]
     if crash["nodes"] != "all":
@@ -55,47 +61,55 @@ def row(study, case):
         cells.append(duration(statistics.median(recoveries)))
     else:
         cells.append("")
-    cells += [f"{case['product']} {case['store_version']}", str(len(cuts)), study["started_at"][:10]]
+    measured = sum(cut.get("not_measured") is None for cut in cuts)
+    cells += [f"{case['product']} {case['store_version']}", str(measured), study["started_at"][:10]]
     return "| " + " | ".join(cells) + " |"
 
 
 HEADS = {
     "all": ["store", "level", "promise", "acknowledged writes lost, and what was wrong", "recovery, median", "version", "kills", "date"],
+    "power": ["store", "level", "promise", "acknowledged writes lost, and what was wrong", "recovery, median", "version", "power cuts", "date"],
     "some": ["store", "level", "nodes", "promise", "acknowledged writes lost, and what was wrong", "without any answer, median", "version",
              "times", "date"],
 }
 
 
 def tables(directories):
-    """Both tables: everything killed, and some of the nodes."""
-    rows, places = {"all": {}, "some": {}}, set()
+    """Which tables, and these: everything killed, and some of the nodes; or power cuts."""
+    rows, places = {"all": {}, "some": {}, "power": {}}, set()
     for directory in directories:
         study = json.loads((pathlib.Path(directory) / "study.json").read_text())
         crash, host = study["crash"], study["host"]
         if crash["during"] != "write" or (crash["nodes"], crash["means"]) == ("all", "freeze") or crash["means"] == "command":
             sys.exit(f"{directory}: its crashes are of another kind; the tables have kills of everything, and nodes killed or frozen")
         places.add(f"{host['cpus']} processors ({host['cpu']}), {host['filesystem']}, {host['kernel']}")
-        which = "all" if crash["nodes"] == "all" else "some"
+        which = "power" if crash["means"] == "power" else "all" if crash["nodes"] == "all" else "some"
+        if which == "power" and crash["disk"] != "honest":
+            sys.exit(f"{directory}: its disk was not honest")
         for case in crash["cases"]:
             if case["cuts"] and case["level"]:
                 key = (case["store"], LEVELS.index(case["level"]), crash["nodes"], crash["means"])
                 rows[which][key] = row(study, case)
+    if rows["power"] and (rows["all"] or rows["some"]):
+        sys.exit("studies of kills and of power cuts are given in two calls")
     text = f"On {'; '.join(sorted(places))}.\n"
     for which, of in rows.items():
         if of:
             head = HEADS[which]
             text += f"\n| {' | '.join(head)} |\n|{'---|' * len(head)}\n" + "\n".join(of[key] for key in sorted(of)) + "\n"
-    return text
+    return "power" if rows["power"] else "kills", text
 
 
 def main():
     if len(sys.argv) < 2:
         sys.exit(__doc__.strip())
     text = PAGE.read_text()
-    block = re.compile(re.escape(BEGIN) + ".*?" + re.escape(END), re.DOTALL)
+    which, new = tables(sys.argv[1:])
+    begin, end = PLACES[which]
+    block = re.compile(re.escape(begin) + ".*?" + re.escape(end), re.DOTALL)
     if not block.search(text):
         sys.exit(f"{PAGE}: there is no place for the table")
-    PAGE.write_text(block.sub(lambda _: BEGIN + tables(sys.argv[1:]) + END, text))
+    PAGE.write_text(block.sub(lambda _: begin + new + end, text))
 
 
 main()

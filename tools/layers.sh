@@ -31,5 +31,6 @@ for crate in embedded protocols; do
 done
 never jobs kvtrial-engine kvtrial-layers
 never check kvtrial-engine
+never power kvtrial-store kvtrial-host kvtrial-runner
 [ "$status" = 0 ] && echo "layers: no crate needs what it must not"
 exit "$status"

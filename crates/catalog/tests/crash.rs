@@ -184,7 +184,6 @@ survivors! {
     #[cfg(feature = "fjall")] fjall_at_os_survives_a_kill = "fjall",
     #[cfg(feature = "fjall")] fjall_at_commit_survives_a_kill = "fjall,durability=commit",
     tokyocabinet_at_os_survives_a_kill = "tokyocabinet",
-    tokyocabinet_at_commit_survives_a_kill = "tokyocabinet,durability=commit",
     tkrzw_at_os_survives_a_kill = "tkrzw",
     tkrzw_at_commit_survives_a_kill = "tkrzw,durability=commit",
     berkeleydb_at_os_survives_a_kill = "berkeleydb",

@@ -24,7 +24,28 @@ pub fn ruled_out(clean_cuts: u32) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::{promise, ruled_out};
-    use study::{CrashCut, CrashFindings, Durability, Promise};
+    use study::{CrashCut, CrashFindings, Durability, PowerCut, Promise};
+
+    #[test]
+    fn in_a_power_cut_os_promises_nothing_and_what_measured_nothing_shows_nothing() {
+        let cut = |change: fn(&mut CrashCut)| {
+            let found = CrashFindings { acknowledged: 9, lost: 4, ..CrashFindings::default() };
+            let mut cut = CrashCut { found, power: Some(PowerCut::default()), ..CrashCut::default() };
+            change(&mut cut);
+            cut
+        };
+        let lost = cut(|_| {});
+        let torn = cut(|it| it.found.torn = 1);
+        let idle = cut(|it| {
+            it.found.lost = 0;
+            it.not_measured = Some("nothing was written".into());
+        });
+        let damaged = cut(|it| it.not_measured = Some("the file system was damaged".into()));
+        assert_eq!(promise(Durability::Os, &[lost.clone()]), Promise::Kept);
+        assert_eq!(promise(Durability::Os, &[torn]), Promise::Broken);
+        assert_eq!(promise(Durability::Commit, &[idle.clone(), lost]), Promise::Broken);
+        assert_eq!(promise(Durability::Commit, &[idle, damaged]), Promise::NotShown);
+    }
 
     #[test]
     fn none_may_lose_and_the_others_may_not() {

@@ -2,9 +2,11 @@
 //! replayed when it is opened. They are no stores for users, and in no registry.
 
 mod log;
+mod synced;
 
 use log::{Log, ProofFault};
 use std::collections::BTreeMap;
+use std::io;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use store::immediate::{Immediate, SyncStore};
@@ -13,9 +15,21 @@ use store::{
     SessionPlan, Store, StoreError, StoreInfo, Threading,
 };
 use study::{Class, Durability, Spec};
+use synced::{SyncFault, SyncedLog};
 
 /// The name of the store in specs: `crash-proof,fault=forgets`.
 pub const NAME: &str = "crash-proof";
+
+/// The name of the store that forces its writes to the disk: `power-proof,fault=never-syncs`.
+pub const POWER_NAME: &str = "power-proof";
+
+/// The faults of that store, which a kill does not show.
+pub const POWER_FAULTS: [(&str, Shows); 4] = [
+    ("never-syncs", Shows::Lost),
+    ("no-directory-sync", Shows::Lost),
+    ("no-checksum", Shows::Torn),
+    ("acknowledges-first", Shows::Lost),
+];
 
 /// The faults a proof store may have, each with what shows it.
 pub const FAULTS: [(&str, Shows); 6] = [
@@ -49,9 +63,13 @@ impl Shows {
     }
 }
 
-/// Returns the store of that name, if it is the proof store.
+/// Returns the proof store of that name, if there is one.
 pub fn find(name: &str) -> Option<&'static StoreInfo> {
-    (name == NAME).then_some(&PROOF)
+    match name {
+        NAME => Some(&PLAIN_PROOF),
+        POWER_NAME => Some(&POWER_PROOF),
+        _ => None,
+    }
 }
 
 const FAULT: OptionInfo = OptionInfo::one_of(
@@ -60,7 +78,7 @@ const FAULT: OptionInfo = OptionInfo::one_of(
     "what it does wrong",
 );
 
-static PROOF: StoreInfo = StoreInfo {
+const PROOF: StoreInfo = StoreInfo {
     name: NAME,
     family: NAME,
     transport: None,
@@ -77,6 +95,33 @@ static PROOF: StoreInfo = StoreInfo {
     opener: Opener::Embedded(open),
 };
 
+static PLAIN_PROOF: StoreInfo = PROOF;
+
+const SYNC_FAULT: OptionInfo = OptionInfo::one_of(
+    "fault",
+    &["none", "never-syncs", "no-directory-sync", "no-checksum", "acknowledges-first"],
+    "what it does wrong",
+);
+
+static POWER_PROOF: StoreInfo = StoreInfo {
+    name: POWER_NAME,
+    family: POWER_NAME,
+    summary: "a log file that keeps, or breaks, its promise of a power cut in a known way",
+    durabilities: &[Durability::Commit],
+    options: &[SYNC_FAULT],
+    declares: |_| POWER_CAPABILITIES,
+    opener: Opener::Embedded(open_synced),
+    ..PROOF
+};
+
+const POWER_CAPABILITIES: Capabilities = Capabilities { durability: Durability::Commit, ..CAPABILITIES };
+
+fn open_synced(spec: &Spec, directory: &Path) -> Result<Box<dyn Store>, StoreError> {
+    let log = SyncedLog::open(directory, SyncFault::of(SYNC_FAULT.read(spec)))
+        .map_err(|source| StoreError::Io { path: directory.to_owned(), source })?;
+    Ok(Box::new(ProofStore { log: Arc::new(Mutex::new(log)), capabilities: &POWER_CAPABILITIES }))
+}
+
 const CAPABILITIES: Capabilities = Capabilities {
     native: Capabilities::BASIC.native.and(&[OperationKind::Append]),
     durability: Durability::Os,
@@ -87,16 +132,24 @@ fn open(spec: &Spec, directory: &Path) -> Result<Box<dyn Store>, StoreError> {
     let fault = ProofFault::of(FAULT.read(spec));
     let path = directory.join("log");
     let log = Log::open(&path, fault).map_err(|source| StoreError::Io { path, source })?;
-    Ok(Box::new(ProofStore { log: Arc::new(Mutex::new(log)) }))
+    Ok(Box::new(ProofStore { log: Arc::new(Mutex::new(log)), capabilities: &CAPABILITIES }))
+}
+
+/// The keys of a proof store, and what outlives them.
+trait ProofLog: Send {
+    fn get(&self, key: &[u8]) -> Option<&[u8]>;
+    fn put(&mut self, key: &[u8], value: Vec<u8>) -> io::Result<()>;
+    fn delete(&mut self, key: &[u8]) -> io::Result<()>;
 }
 
 struct ProofStore {
-    log: Arc<Mutex<Log>>,
+    log: Arc<Mutex<dyn ProofLog>>,
+    capabilities: &'static Capabilities,
 }
 
 impl Store for ProofStore {
     fn capabilities(&self) -> &Capabilities {
-        &CAPABILITIES
+        self.capabilities
     }
 
     fn session(&self, plan: SessionPlan) -> Result<Box<dyn Session>, StoreError> {
@@ -120,7 +173,7 @@ impl Store for ProofStore {
 }
 
 struct ProofHandle {
-    log: Arc<Mutex<Log>>,
+    log: Arc<Mutex<dyn ProofLog>>,
     value: Vec<u8>,
     words: String,
 }

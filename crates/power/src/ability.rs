@@ -3,6 +3,7 @@
 use std::fs::{self, OpenOptions};
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
+use study::DiskKind;
 
 /// The size of a disk. What is not written takes no memory.
 pub const DISK_BYTES: u64 = 2 << 30;
@@ -14,16 +15,22 @@ const FREE_BYTES: u64 = DISK_BYTES / 2;
 const PROGRAMS: [(&str, &str); 3] = [("mkfs.ext4", "e2fsprogs"), ("mount", "mount"), ("umount", "mount")];
 
 /// Returns what a power cut needs and this machine does not have; `None`: everything is here.
-pub fn missing() -> Option<String> {
+pub fn missing(kind: DiskKind) -> Option<String> {
     let is_root = fs::metadata("/proc/self").is_ok_and(|own| own.uid() == 0);
     if !is_root {
         return Some("a power cut needs root, who may mount a disk; run it with sudo".into());
     }
-    for (device, what) in [("/dev/fuse", "modprobe fuse"), ("/dev/loop-control", "modprobe loop")] {
+    let devices = [("/dev/loop-control", "modprobe loop"), ("/dev/fuse", "modprobe fuse")];
+    // The file system of one that halts lies on a file of the base.
+    let needed = if kind == DiskKind::Halts { 1 } else { devices.len() };
+    for (device, what) in &devices[..needed] {
         if let Err(error) = OpenOptions::new().read(true).write(true).open(device) {
             let error = error.to_string();
             let words = error.split(" (os error").next().unwrap_or_default();
-            return Some(format!("a power cut needs {device}: {words}; {what}, or give the container this device"));
+            return Some(format!(
+                "a power cut needs {device}: {words}; {what}, or give the container this device{}",
+                instead(device)
+            ));
         }
     }
     let places = ["/usr/local/sbin", "/usr/sbin", "/sbin", "/usr/local/bin", "/usr/bin", "/bin"];
@@ -32,13 +39,18 @@ pub fn missing() -> Option<String> {
         return Some(format!("a power cut needs {program}; apt-get install {package}"));
     }
     let free = free_bytes();
-    if free.is_some_and(|free| free < FREE_BYTES) {
+    if kind != DiskKind::Halts && free.is_some_and(|free| free < FREE_BYTES) {
         let (needed, free) = (FREE_BYTES >> 20, free.unwrap_or_default() >> 20);
         return Some(format!(
             "a power cut needs {needed} MiB of free memory, as its disk is in memory, and {free} MiB are free"
         ));
     }
     None
+}
+
+/// What can be had without a device.
+fn instead(device: &str) -> &'static str {
+    if device == "/dev/fuse" { "; --disk halts needs none, and shows less" } else { "" }
 }
 
 /// Memory that is free, as the system reports it.

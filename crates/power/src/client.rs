@@ -1,6 +1,6 @@
 //! The handle of a disk whose process is another one.
 
-use crate::message::{Answer, Request};
+use crate::message::{DiskAnswer, DiskRequest};
 use std::fs;
 use std::io::{self, BufRead, BufReader, Write};
 use std::net::Shutdown;
@@ -42,15 +42,23 @@ impl PowerDisk {
     pub fn lay(&self, directory: &Path, store: &Path, kind: DiskKind, bytes: u64) -> Result<(), String> {
         fs::create_dir_all(directory).map_err(|error| format!("{}: {error}", directory.display()))?;
         let (disk, store) = (directory.to_owned(), store.to_owned());
-        self.ask(&Request::Lay { disk, store, kind, bytes }).map(drop)
+        self.ask(&DiskRequest::Lay { disk, store, kind, bytes }).map(drop)
     }
 
-    /// Takes a cut: what would be left if the power failed now. The disk continues.
+    /// Returns what was written so far.
+    ///
+    /// # Errors
+    /// There is no disk.
+    pub fn look(&self) -> Result<PowerCut, String> {
+        self.ask(&DiskRequest::Look)?.ok_or_else(|| "it did not say what was written".into())
+    }
+
+    /// Takes a cut: what would be left if the power failed now. The disk continues, unless it halts.
     ///
     /// # Errors
     /// There is no disk.
     pub fn cut(&self, seed: u64) -> Result<PowerCut, String> {
-        self.ask(&Request::Cut { seed })?.ok_or_else(|| "it did not say what the cut did".into())
+        self.ask(&DiskRequest::Cut { seed })?.ok_or_else(|| "it did not say what the cut did".into())
     }
 
     /// Mounts what the last cut has left where the disk was mounted. Nobody may have a file open there.
@@ -58,7 +66,7 @@ impl PowerDisk {
     /// # Errors
     /// The file system cannot be mounted.
     pub fn swap(&self) -> Result<(), String> {
-        self.ask(&Request::Swap).map(drop)
+        self.ask(&DiskRequest::Swap).map(drop)
     }
 
     /// Writes what the last cut has left to a new file.
@@ -66,10 +74,10 @@ impl PowerDisk {
     /// # Errors
     /// The system's, with the file.
     pub fn save(&self, path: &Path) -> Result<(), String> {
-        self.ask(&Request::Save { path: path.to_owned() }).map(drop)
+        self.ask(&DiskRequest::Save { path: path.to_owned() }).map(drop)
     }
 
-    fn ask(&self, request: &Request) -> Answer {
+    fn ask(&self, request: &DiskRequest) -> DiskAnswer {
         let mut channel = self.channel.lock().unwrap_or_else(PoisonError::into_inner);
         let line = serde_json::to_string(request).map_err(|error| error.to_string())?;
         let gone = |error: io::Error| format!("the process of the disk is gone: {error}");

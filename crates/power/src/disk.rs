@@ -1,6 +1,6 @@
 //! The disk: what is durable, what is not yet, and what a cut leaves.
 
-use crate::draws::Draws;
+use crate::draws::SectorDraws;
 use crate::image::{Image, SECTOR_BYTES};
 use std::collections::{HashSet, VecDeque};
 use study::{DiskKind, KeptSectors, PowerCut};
@@ -95,7 +95,7 @@ impl Disk {
     /// Returns what is left if the power fails now; the disk itself continues. The seed chooses what reaches the disk of the writes that are not
     /// durable.
     pub fn cut(&self, seed: u64) -> (Image, PowerCut) {
-        let mut random = Draws::new(seed);
+        let mut random = SectorDraws::new(seed);
         let mut image = self.durable.clone();
         // Of a disk that lies, any flush may have been the last one that it carried out.
         let whole = random.below(self.parts.len());
@@ -149,7 +149,7 @@ fn keep(image: &mut Image, writes: &[Write], is_kept: &mut dyn FnMut(usize) -> b
 }
 
 /// Keeps some sectors: half of the times those before a moment, as a disk without a queue does; else any, as often as the seed says.
-fn keep_some(image: &mut Image, writes: &[Write], random: &mut Draws) -> u64 {
+fn keep_some(image: &mut Image, writes: &[Write], random: &mut SectorDraws) -> u64 {
     let sectors: u64 = writes.iter().map(Write::sectors).sum();
     if sectors == 0 {
         return 0;
@@ -163,7 +163,7 @@ fn keep_some(image: &mut Image, writes: &[Write], random: &mut Draws) -> u64 {
 }
 
 /// Damages durable sectors before or behind one of the writes; returns how many.
-fn damage(image: &mut Image, writes: &[Write], random: &mut Draws) -> u64 {
+fn damage(image: &mut Image, writes: &[Write], random: &mut SectorDraws) -> u64 {
     if writes.is_empty() {
         return 0;
     }

@@ -1,13 +1,13 @@
 //! Numbers drawn by a seed.
 
-/// Draws numbers (splitmix64).
-pub struct Draws(u64);
+/// SectorDraws numbers (splitmix64).
+pub struct SectorDraws(u64);
 
-impl Draws {
+impl SectorDraws {
     /// Makes the numbers of a seed.
-    pub fn new(seed: u64) -> Draws {
-        let mut first = Draws(seed ^ 0xD1B5_4A32_D192_ED03);
-        Draws(first.next())
+    pub fn new(seed: u64) -> SectorDraws {
+        let mut first = SectorDraws(seed ^ 0xD1B5_4A32_D192_ED03);
+        SectorDraws(first.next())
     }
 
     /// Returns the next number.

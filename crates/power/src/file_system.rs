@@ -1,14 +1,16 @@
 //! The file system of one file: the disk.
 
 use crate::disk::Disk;
+use crate::image::Image;
 use fuser::{
-    FileAttr, FileType, Filesystem, KernelConfig, ReplyAttr, ReplyData, ReplyEmpty, ReplyEntry, ReplyOpen, ReplyWrite,
-    Request, TimeOrNow,
+    FileAttr, FileType, Filesystem, KernelConfig, ReplyAttr, ReplyData, ReplyDirectory, ReplyEmpty, ReplyEntry,
+    ReplyOpen, ReplyWrite, Request, TimeOrNow,
 };
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use study::PowerCut;
 
 /// The inode of the directory; that of a disk is its number and this.
 const TOP: u64 = fuser::FUSE_ROOT_ID;
@@ -19,20 +21,62 @@ const FOR_LONG: Duration = Duration::from_secs(3600);
 /// The most bytes of one write.
 const MOST_BYTES: u32 = 1 << 20;
 
-/// The disks, by number: the one that is mounted, and until it is swapped the one after it.
+/// The disks that are served.
 #[derive(Clone, Default)]
-pub struct Disks(Arc<Mutex<BTreeMap<u64, Disk>>>);
+pub struct Disks(Arc<Shared>);
+
+#[derive(Default)]
+struct Shared {
+    state: Mutex<State>,
+    taken: Condvar,
+}
+
+/// The disks, and the cut that is to be taken.
+#[derive(Default)]
+struct State {
+    /// By number: the one that is mounted, and until it is swapped the one after it.
+    disks: BTreeMap<u64, Disk>,
+    /// The disk and the seed of a cut that is to be taken before the next flush is carried out.
+    asked: Option<(u64, u64)>,
+    cut: Option<(Image, PowerCut)>,
+}
 
 impl Disks {
-    /// Returns the disks, for this moment only one's own.
-    pub fn lock(&self) -> MutexGuard<'_, BTreeMap<u64, Disk>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Adds a disk.
+    pub fn insert(&self, number: u64, disk: Disk) {
+        self.lock().disks.insert(number, disk);
+    }
+
+    /// Takes a disk away.
+    pub fn remove(&self, number: u64) -> Option<Disk> {
+        self.lock().disks.remove(&number)
+    }
+
+    /// Takes a cut now.
+    pub fn cut(&self, number: u64, seed: u64) -> Option<(Image, PowerCut)> {
+        self.lock().disks.get(&number).map(|disk| disk.cut(seed))
+    }
+
+    /// Takes a cut when the next flush was asked for and is not carried out yet: then most is on its way. Where none comes in this time, it is
+    /// taken after that.
+    pub fn cut_before_flush(&self, number: u64, seed: u64, longest: Duration) -> Option<(Image, PowerCut)> {
+        let mut state = self.lock();
+        state.cut = None;
+        state.asked = Some((number, seed));
+        let waited = self.0.taken.wait_timeout_while(state, longest, |state| state.cut.is_none());
+        let (mut state, _) = waited.unwrap_or_else(PoisonError::into_inner);
+        state.asked = None;
+        state.cut.take().or_else(|| state.disks.get(&number).map(|disk| disk.cut(seed)))
     }
 
     fn attributes(&self, inode: u64) -> Option<FileAttr> {
         let (kind, perm, nlink, size) = match inode {
             TOP => (FileType::Directory, 0o700, 2, 0),
-            _ => (FileType::RegularFile, 0o600, 1, self.lock().get(&inode.checked_sub(TOP)?)?.bytes()),
+            _ => (FileType::RegularFile, 0o600, 1, self.lock().disks.get(&inode.checked_sub(TOP)?)?.bytes()),
         };
         Some(FileAttr {
             ino: inode,
@@ -106,6 +150,11 @@ impl Filesystem for Disks {
         }
     }
 
+    /// The disks are found by their names only.
+    fn readdir(&mut self, _: &Request<'_>, _: u64, _: u64, _: i64, reply: ReplyDirectory) {
+        reply.ok();
+    }
+
     fn open(&mut self, _: &Request<'_>, _: u64, _: i32, reply: ReplyOpen) {
         reply.opened(0, fuser::consts::FOPEN_DIRECT_IO);
     }
@@ -122,7 +171,7 @@ impl Filesystem for Disks {
         _: Option<u64>,
         reply: ReplyData,
     ) {
-        match self.lock().get(&(inode - TOP)) {
+        match self.lock().disks.get(&(inode - TOP)) {
             Some(disk) => reply.data(&disk.image().read(offset as u64, size as usize)),
             None => reply.error(GONE),
         }
@@ -141,7 +190,7 @@ impl Filesystem for Disks {
         _: Option<u64>,
         reply: ReplyWrite,
     ) {
-        match self.lock().get_mut(&(inode - TOP)) {
+        match self.lock().disks.get_mut(&(inode - TOP)) {
             Some(disk) => {
                 disk.write(offset as u64, data);
                 reply.written(data.len() as u32);
@@ -156,12 +205,15 @@ impl Filesystem for Disks {
     }
 
     fn fsync(&mut self, _: &Request<'_>, inode: u64, _: u64, _: bool, reply: ReplyEmpty) {
-        match self.lock().get_mut(&(inode - TOP)) {
-            Some(disk) => {
-                disk.flush();
-                reply.ok();
-            }
-            None => reply.error(GONE),
+        let number = inode - TOP;
+        let mut state = self.lock();
+        let State { disks, asked, cut } = &mut *state;
+        let Some(disk) = disks.get_mut(&number) else { return reply.error(GONE) };
+        if let Some((_, seed)) = asked.take_if(|(of, _)| *of == number) {
+            *cut = Some(disk.cut(seed));
+            self.0.taken.notify_all();
         }
+        disk.flush();
+        reply.ok();
     }
 }

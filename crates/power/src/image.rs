@@ -105,12 +105,12 @@ fn pieces(offset: u64, length: usize) -> impl Iterator<Item = (usize, usize, usi
 #[cfg(test)]
 mod tests {
     use super::Image;
-    use crate::draws::Draws;
+    use crate::draws::SectorDraws;
     use std::os::unix::fs::MetadataExt;
 
     #[test]
     fn an_image_reads_as_a_flat_disk_would_and_a_copy_stays_as_it_was() {
-        let mut random = Draws::new(1);
+        let mut random = SectorDraws::new(1);
         let mut flat = vec![0_u8; 64 << 10];
         let mut image = Image::new(flat.len() as u64);
         for round in 0..2000 {

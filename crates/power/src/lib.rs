@@ -17,6 +17,7 @@ mod client;
 mod disk;
 mod draws;
 mod file_system;
+mod halting;
 mod image;
 mod message;
 mod mounts;

@@ -6,7 +6,7 @@ use study::{DiskKind, PowerCut};
 
 /// A request to the disk's process.
 #[derive(Debug, Serialize, Deserialize)]
-pub enum Request {
+pub enum DiskRequest {
     /// To make an empty disk in a directory, with a file system mounted on another; any disk there was is gone.
     Lay {
         /// Where the disk's file is to be.
@@ -18,7 +18,9 @@ pub enum Request {
         /// Its size.
         bytes: u64,
     },
-    /// To take a cut of the disk, which continues.
+    /// To say what was written so far.
+    Look,
+    /// To take a cut of the disk, which continues, unless it halts.
     Cut {
         /// The seed of what is left.
         seed: u64,
@@ -33,4 +35,4 @@ pub enum Request {
 }
 
 /// An answer of the disk's process: what a cut did; nothing where there was none; or the problem.
-pub type Answer = Result<Option<PowerCut>, String>;
+pub type DiskAnswer = Result<Option<PowerCut>, String>;

@@ -1,5 +1,8 @@
 //! Mounting and unmounting, by the system's own programs: what waits for the disk is then never the process that serves it.
 
+use std::fs::{self, Permissions};
+use std::io;
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -57,6 +60,29 @@ pub fn unmount(place: &Path) -> Result<(), String> {
             Err(_) => std::thread::sleep(PAUSE),
         }
     }
+}
+
+/// Unmounts everything that is mounted at a place.
+pub fn unmount_all(place: &Path) {
+    while device(place).is_some() && unmount(place).is_ok() {}
+}
+
+/// Leaves nothing in a new file system, and makes it its owner's own.
+///
+/// # Errors
+/// The system's, with the place.
+pub fn tidy(place: &Path) -> Result<(), String> {
+    let own = |error: io::Error| format!("{}: {error}", place.display());
+    fs::remove_dir(place.join("lost+found")).map_err(own)?;
+    fs::set_permissions(place, Permissions::from_mode(0o700)).map_err(own)
+}
+
+/// Returns the number of the device that is mounted at a place, as the system lists it: `7:0`.
+pub fn device(place: &Path) -> Option<String> {
+    let mounts = fs::read_to_string("/proc/self/mountinfo").ok()?;
+    let name = place.to_string_lossy().replace('\\', "\\134").replace(' ', "\\040").replace('\t', "\\011");
+    let line = mounts.lines().rfind(|line| line.split(' ').nth(4) == Some(&name))?;
+    line.split(' ').nth(2).map(str::to_owned)
 }
 
 /// Runs a program; its words where it fails.

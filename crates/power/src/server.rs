@@ -1,17 +1,18 @@
 //! The disk's process: it serves the file, and does what the handle asks.
 
 use crate::disk::Disk;
+use crate::draws::SectorDraws;
 use crate::file_system::Disks;
+use crate::halting::HaltingDisk;
 use crate::image::Image;
-use crate::message::{Answer, Request};
+use crate::message::{DiskAnswer, DiskRequest};
 use crate::mounts;
 use fuser::{BackgroundSession, MountOption};
-use std::fs::{self, Permissions};
 use std::io::{self, BufRead, BufReader, Write};
 use std::os::fd::AsFd;
-use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::UnixStream;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
+use std::time::Duration;
 use study::{DiskKind, PowerCut};
 
 /// Serves disks until the one who started this process is gone; then nothing is mounted any more. Standard input is the channel to its handle.
@@ -39,8 +40,16 @@ struct Server {
     cut: Option<Image>,
 }
 
-/// A disk that is mounted. Dropping it unmounts it.
-struct Laid {
+/// A disk that is mounted.
+enum Laid {
+    /// One of ours.
+    Served(ServedDisk),
+    /// A file of the base.
+    Halting(HaltingDisk),
+}
+
+/// A disk of ours that is mounted. Dropping it unmounts it.
+struct ServedDisk {
     // The order is that of dropping.
     store: PathBuf,
     disk: PathBuf,
@@ -51,27 +60,38 @@ struct Laid {
 }
 
 impl Server {
-    fn carry_out(&mut self, request: Request) -> Answer {
+    fn carry_out(&mut self, request: DiskRequest) -> DiskAnswer {
         match request {
-            Request::Lay { disk, store, kind, bytes } => {
+            DiskRequest::Lay { disk, store, kind, bytes } => {
                 // What it is laid on may be gone already.
                 self.laid = None;
                 self.cut = None;
                 self.lay(disk, store, kind, bytes).map(|()| None)
             }
-            Request::Cut { seed } => {
-                let laid = self.laid.as_ref().ok_or("there is no disk to cut")?;
-                let (image, made): (Image, PowerCut) =
-                    laid.disks.lock().get(&laid.number).map(|disk| disk.cut(seed)).ok_or("the disk is gone")?;
-                self.cut = Some(image);
-                Ok(Some(made))
+            DiskRequest::Look => match self.laid()? {
+                Laid::Halting(disk) => Ok(Some(disk.look())),
+                Laid::Served(disk) => Ok(disk.disks.cut(disk.number, 0).map(|(_, made)| made)),
+            },
+            DiskRequest::Cut { seed } => match self.laid()? {
+                Laid::Halting(disk) => disk.halt().map(Some),
+                Laid::Served(disk) => {
+                    let (image, made) = disk.cut(seed)?;
+                    self.cut = Some(image);
+                    Ok(Some(made))
+                }
+            },
+            DiskRequest::Swap => {
+                let cut = self.cut.clone();
+                match self.laid()? {
+                    Laid::Halting(disk) => disk.swap()?,
+                    Laid::Served(disk) => disk.swap(cut.ok_or("no cut was taken")?)?,
+                }
+                Ok(None)
             }
-            Request::Swap => {
-                let laid = self.laid.as_mut().ok_or("there is no disk to replace")?;
-                let cut = self.cut.clone().ok_or("no cut was taken")?;
-                laid.swap(cut).map(|()| None)
-            }
-            Request::Save { path } => {
+            DiskRequest::Save { path } => {
+                if let Laid::Halting(disk) = self.laid()? {
+                    return disk.save(&path).map(|()| None);
+                }
                 let cut = self.cut.as_ref().ok_or("no cut was taken")?;
                 cut.save(&path).map_err(|error| format!("{}: {error}", path.display()))?;
                 Ok(None)
@@ -79,36 +99,50 @@ impl Server {
         }
     }
 
+    fn laid(&mut self) -> Result<&mut Laid, String> {
+        self.laid.as_mut().ok_or_else(|| "there is no disk".into())
+    }
+
     fn lay(&mut self, disk: PathBuf, store: PathBuf, kind: DiskKind, bytes: u64) -> Result<(), String> {
+        if kind == DiskKind::Halts {
+            self.laid = Some(Laid::Halting(HaltingDisk::lay(&disk, store, bytes)?));
+            return Ok(());
+        }
         let disks = Disks::default();
         let options = [MountOption::FSName("kvtrial-disk".into()), MountOption::NoAtime, MountOption::NoDev];
         let session = fuser::spawn_mount2(disks.clone(), &disk, &options)
             .map_err(|error| format!("a FUSE file system at {}: {error}", disk.display()))?;
         // From here on dropping it clears it away.
-        let laid = Laid { store, disk, kind, number: FIRST, disks, session: Some(session) };
+        let laid = ServedDisk { store, disk, kind, number: FIRST, disks, session: Some(session) };
         let known = self.made.as_ref().filter(|(size, _)| *size == bytes).map(|(_, image)| image.clone());
         let image = known.map_or_else(|| laid.empty(bytes), Ok)?;
         self.made = Some((bytes, image.clone()));
-        laid.disks.lock().insert(FIRST, Disk::new(kind, image));
+        laid.disks.insert(FIRST, Disk::new(kind, image));
         mounts::mount(&laid.file(FIRST), &laid.store)?;
-        let own = |error: io::Error| format!("{}: {error}", laid.store.display());
-        fs::remove_dir(laid.store.join("lost+found")).map_err(own)?;
-        fs::set_permissions(&laid.store, Permissions::from_mode(0o700)).map_err(own)?;
-        self.laid = Some(laid);
+        mounts::tidy(&laid.store)?;
+        self.laid = Some(Laid::Served(laid));
         Ok(())
     }
 }
 
-impl Laid {
+impl ServedDisk {
+    fn cut(&self, seed: u64) -> Result<(Image, PowerCut), String> {
+        let cut = match SectorDraws::new(seed).below(2) {
+            0 => self.disks.cut(self.number, seed),
+            _ => self.disks.cut_before_flush(self.number, seed, LONGEST_WAIT),
+        };
+        cut.ok_or_else(|| "the disk is gone".into())
+    }
+
     fn file(&self, number: u64) -> PathBuf {
         self.disk.join(number.to_string())
     }
 
     /// Makes an empty file system.
     fn empty(&self, bytes: u64) -> Result<Image, String> {
-        self.disks.lock().insert(MAKING, Disk::new(DiskKind::Honest, Image::new(bytes)));
+        self.disks.insert(MAKING, Disk::new(DiskKind::Honest, Image::new(bytes)));
         let made = mounts::make(&self.file(MAKING));
-        let disk = self.disks.lock().remove(&MAKING);
+        let disk = self.disks.remove(MAKING);
         made?;
         disk.map(|disk| disk.image().clone()).ok_or_else(|| "the disk is gone".into())
     }
@@ -116,12 +150,15 @@ impl Laid {
     /// Mounts another image instead of what is mounted.
     fn swap(&mut self, image: Image) -> Result<(), String> {
         mounts::unmount(&self.store)?;
-        self.disks.lock().remove(&self.number);
+        self.disks.remove(self.number);
         self.number += 1;
-        self.disks.lock().insert(self.number, Disk::new(self.kind, image));
+        self.disks.insert(self.number, Disk::new(self.kind, image));
         mounts::mount(&self.file(self.number), &self.store)
     }
 }
+
+/// The longest wait for the flush before which a cut is to be taken.
+const LONGEST_WAIT: Duration = Duration::from_millis(20);
 
 /// The number of the first disk. With 0 it would have the inode of the directory.
 const FIRST: u64 = 1;
@@ -129,22 +166,11 @@ const FIRST: u64 = 1;
 /// The number of a disk that is only made.
 const MAKING: u64 = 1 << 32;
 
-impl Drop for Laid {
+impl Drop for ServedDisk {
     /// What somebody else has unmounted is no error.
     fn drop(&mut self) {
-        unmount_all(&self.store);
-        unmount_all(&self.disk);
+        mounts::unmount_all(&self.store);
+        mounts::unmount_all(&self.disk);
         drop(self.session.take());
     }
-}
-
-fn unmount_all(place: &Path) {
-    while is_mounted(place) && mounts::unmount(place).is_ok() {}
-}
-
-/// Whether something is mounted at a place, as the system lists it.
-fn is_mounted(place: &Path) -> bool {
-    let Ok(mounts) = fs::read_to_string("/proc/self/mountinfo") else { return false };
-    let name = place.to_string_lossy().replace('\\', "\\134").replace(' ', "\\040").replace('\t', "\\011");
-    mounts.lines().any(|line| line.split(' ').nth(4) == Some(&name))
 }

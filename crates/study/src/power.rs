@@ -11,6 +11,8 @@ pub enum DiskKind {
     Honest,
     /// A flush is acknowledged and not carried out: an older state may be left.
     Lies,
+    /// The file system is shut down at once: what it had not handed to the disk is gone, and no sector is torn.
+    Halts,
     /// As an honest disk; and a write that was under way damages durable sectors beside it.
     Tears,
 }
@@ -21,6 +23,7 @@ impl DiskKind {
         match self {
             DiskKind::Honest => "honest",
             DiskKind::Lies => "lies",
+            DiskKind::Halts => "halts",
             DiskKind::Tears => "tears",
         }
     }

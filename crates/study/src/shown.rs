@@ -42,3 +42,21 @@ impl ShownPromise {
         ShownPromise { promise, cuts: self.cuts + earlier.cuts, ..self }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::ShownPromise;
+    use crate::{CrashMeans, Promise};
+
+    #[test]
+    fn power_cuts_and_kills_are_not_added_up_and_what_was_broken_stays_broken() {
+        let of = |means, promise, cuts| ShownPromise { means, promise, cuts, ..ShownPromise::default() };
+        let kills = of(CrashMeans::Kill, Promise::Kept, 20);
+        let power_cuts = of(CrashMeans::Power, Promise::Kept, 5);
+        let broken = of(CrashMeans::Kill, Promise::Broken, 1);
+        assert_eq!(kills.clone().after(&kills).cuts, 40);
+        assert_eq!(power_cuts.clone().after(&kills), power_cuts);
+        assert_eq!(kills.after(&power_cuts), power_cuts);
+        assert_eq!(power_cuts.after(&broken), broken);
+    }
+}

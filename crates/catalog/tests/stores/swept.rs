@@ -7,7 +7,7 @@ use std::time::Duration;
 use store::{Availability, BlockingClient, Operation, OperationKind, OwnedReply, Store, Sweep, Swept};
 use study::Spec;
 
-const STORES: [&str; 16] = [
+const STORES: [&str; 15] = [
     "sqlite",
     "sqlite,durability=commit",
     "lmdb",
@@ -19,7 +19,6 @@ const STORES: [&str; 16] = [
     "berkeleydb",
     "berkeleydb,method=hash",
     "tokyocabinet",
-    "tokyocabinet,durability=commit",
     "kyotocabinet",
     "kyotocabinet,transactions=flushed",
     "tkrzw",

@@ -109,6 +109,8 @@ pub enum DiskArgument {
     Lies,
     /// A write that was under way damages durable sectors beside it
     Tears,
+    /// Its file system is shut down at once: no sector is torn; needs no /dev/fuse
+    Halts,
 }
 
 /// How many nodes fail at once.

@@ -45,6 +45,7 @@ mod node_faults;
 mod nodes_job;
 mod passwords;
 mod plugins;
+mod power;
 mod questions;
 mod rates;
 mod read_back;

@@ -1,5 +1,6 @@
 //! The log file of the proof stores: a record per write, behind a checksum of it.
 
+use super::ProofLog;
 use std::collections::HashMap;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
@@ -67,7 +68,7 @@ impl Log {
         let bytes = std::fs::read(path)?;
         let mut map = HashMap::new();
         let (mut whole, mut written) = (0, 0);
-        while let Some(record) = Record::at(&bytes[whole..], fault) {
+        while let Some(record) = Record::at(&bytes[whole..], fault.looks_at_checksums()) {
             match record.value {
                 Some(value) => map.insert(record.key.to_vec(), value.to_vec()),
                 None => map.remove(record.key),
@@ -79,21 +80,6 @@ impl Log {
             file.set_len(whole as u64)?; // the rest was in flight
         }
         Ok(Log { file, fault, map, late: Vec::new(), written })
-    }
-
-    pub fn get(&self, key: &[u8]) -> Option<&[u8]> {
-        self.map.get(key).map(Vec::as_slice)
-    }
-
-    pub fn put(&mut self, key: &[u8], value: Vec<u8>) -> io::Result<()> {
-        let record = record(key, Some(&value));
-        self.map.insert(key.to_vec(), value);
-        self.keep(&record)
-    }
-
-    pub fn delete(&mut self, key: &[u8]) -> io::Result<()> {
-        self.map.remove(key);
-        if self.fault == ProofFault::Resurrects { Ok(()) } else { self.keep(&record(key, None)) }
     }
 
     fn keep(&mut self, record: &[u8]) -> io::Result<()> {
@@ -121,27 +107,45 @@ impl Log {
     }
 }
 
-fn record(key: &[u8], value: Option<&[u8]>) -> Vec<u8> {
+impl ProofLog for Log {
+    fn get(&self, key: &[u8]) -> Option<&[u8]> {
+        self.map.get(key).map(Vec::as_slice)
+    }
+
+    fn put(&mut self, key: &[u8], value: Vec<u8>) -> io::Result<()> {
+        let record = record(key, Some(&value));
+        self.map.insert(key.to_vec(), value);
+        self.keep(&record)
+    }
+
+    fn delete(&mut self, key: &[u8]) -> io::Result<()> {
+        self.map.remove(key);
+        if self.fault == ProofFault::Resurrects { Ok(()) } else { self.keep(&record(key, None)) }
+    }
+}
+
+/// Returns the record of a write.
+pub(super) fn record(key: &[u8], value: Option<&[u8]>) -> Vec<u8> {
     let lengths = [key.len() as u32, value.map_or(DELETED, |value| value.len() as u32)].map(u32::to_le_bytes).concat();
     let body = [&lengths, key, value.unwrap_or_default()].concat();
     [&crc32fast::hash(&body).to_le_bytes()[..], &body].concat()
 }
 
 /// A record that was read.
-struct Record<'a> {
-    key: &'a [u8],
-    value: Option<&'a [u8]>,
-    bytes: usize,
+pub(super) struct Record<'a> {
+    pub(super) key: &'a [u8],
+    pub(super) value: Option<&'a [u8]>,
+    pub(super) bytes: usize,
 }
 
 impl Record<'_> {
     /// The record these bytes begin with; without a checksum, whatever is there of it.
-    fn at(bytes: &[u8], fault: ProofFault) -> Option<Record<'_>> {
+    pub(super) fn at(bytes: &[u8], looks_at_checksums: bool) -> Option<Record<'_>> {
         let number = |at: usize| Some(u32::from_le_bytes(bytes.get(at..at + 4)?.try_into().ok()?));
         let (sum, key, value) = (number(0)?, number(4)? as usize, number(8)?);
         let end = HEAD + key + if value == DELETED { 0 } else { value as usize };
         let is_whole = bytes.get(4..end).is_some_and(|body| crc32fast::hash(body) == sum);
-        if fault.looks_at_checksums() && !is_whole {
+        if looks_at_checksums && !is_whole {
             return None;
         }
         let end = end.min(bytes.len());

@@ -10,7 +10,6 @@ use std::path::Path;
 
 const OPEN_WRITER: c_int = 1 << 1;
 const OPEN_CREATE: c_int = 1 << 2;
-const OPEN_SYNC_TRANSACTIONS: c_int = 1 << 6;
 
 /// Files over 2 GiB (`HDBTLARGE`).
 const TUNE_LARGE: u8 = 1 << 0;
@@ -86,8 +85,6 @@ pub enum Transactions {
     Off,
     /// A transaction per write: the change is logged first, so a kill leaves the old state or the new one.
     On,
-    /// A transaction per write, with log and file flushed.
-    Flushed,
 }
 
 /// An open database; its functions may be called from any thread.
@@ -107,7 +104,6 @@ impl Database {
         library: &'static TokyoCabinet,
         path: &Path,
         buckets: u64,
-        mode: Transactions,
     ) -> Result<Database, Fault> {
         let path = CString::new(path.as_os_str().as_bytes())?;
         // SAFETY: makes an object, which `Database` deletes when dropped.
@@ -116,7 +112,6 @@ impl Database {
             return Err(Fault("out of memory".into()));
         }
         let database = Database { hdb, library };
-        let sync = if mode == Transactions::Flushed { OPEN_SYNC_TRANSACTIONS } else { 0 };
         let functions = &database.library.functions;
         // SAFETY: the object is alive and not yet open; the path ends with NUL.
         let opened = unsafe {
@@ -128,7 +123,7 @@ impl Database {
                     TUNE_DEFAULT,
                     TUNE_LARGE,
                 )
-                && (functions.open)(hdb, path.as_ptr(), OPEN_WRITER | OPEN_CREATE | sync)
+                && (functions.open)(hdb, path.as_ptr(), OPEN_WRITER | OPEN_CREATE)
         };
         if opened { Ok(database) } else { Err(database.fault()) }
     }

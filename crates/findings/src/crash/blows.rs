@@ -40,6 +40,9 @@ fn power_cuts(crash: &Crash) -> String {
         DiskKind::Lies => {
             "The disk acknowledged flushes and did not carry them out, so an older state was left: no store can keep a promise on such a disk."
         }
+        DiskKind::Halts => {
+            "Its file system was shut down at once: what it had not handed to the disk was gone, and no sector was torn."
+        }
         DiskKind::Tears => {
             "What was flushed was left, but a write that was under way damaged durable sectors beside it."
         }
@@ -85,7 +88,7 @@ pub fn circumstances(case: &CrashCase) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::{circumstances, how};
-    use study::{Crash, CrashCase, CrashCut, CrashMeans, CrashMoment, StruckNodes};
+    use study::{Crash, CrashCase, CrashCut, CrashMeans, CrashMoment, DiskKind, StruckNodes};
 
     #[test]
     fn crashes_are_said_as_they_were_made() {
@@ -113,6 +116,19 @@ mod tests {
         ] {
             assert_eq!(of(means, nodes, during), words);
         }
+    }
+
+    #[test]
+    fn of_a_power_cut_the_disk_is_said_and_how_many_measured_nothing() {
+        let of = |disk| how(&Crash { means: CrashMeans::Power, disk: Some(disk), ..Crash::default() });
+        assert!(
+            of(DiskKind::Honest)
+                .starts_with("Crashes: the power of the disk was cut while clients wrote. What was flushed was left")
+        );
+        assert!(of(DiskKind::Lies).ends_with("no store can keep a promise on such a disk."));
+        let idle = CrashCut { not_measured: Some("nothing had been acknowledged".into()), ..CrashCut::default() };
+        let case = CrashCase { cuts: vec![idle, CrashCut::default()], ..CrashCase::default() };
+        assert_eq!(circumstances(&case), ["1 of 2 cuts measured nothing: nothing had been acknowledged"]);
     }
 
     #[test]

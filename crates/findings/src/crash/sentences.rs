@@ -223,7 +223,7 @@ pub fn beyond(means: CrashMeans) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::{headlines, notes, outcome, ruled_out};
-    use study::{Crash, CrashCase, CrashCut, CrashFindings, Durability, Promise};
+    use study::{Crash, CrashCase, CrashCut, CrashFindings, CrashMeans, Durability, PowerCut, Promise};
 
     fn case(store: &str, level: Durability, promise: Promise, found: CrashFindings) -> CrashCase {
         let cut = CrashCut { found, ..CrashCut::default() };
@@ -278,6 +278,31 @@ mod tests {
         );
         let said = |level| outcome(&case("redis", level, Promise::Kept, found(9)));
         assert_eq!([said(Durability::None), said(Durability::Os)], ["none made", "kept"]);
+    }
+
+    #[test]
+    fn in_power_cuts_os_is_said_to_promise_nothing_and_commit_to_have_been_kept() {
+        let cut_off = |level, found| {
+            let mut case = case("redis", level, Promise::Kept, found);
+            case.cuts.iter_mut().for_each(|cut| cut.power = Some(PowerCut::default()));
+            case
+        };
+        let mut stuck = cut_off(Durability::Os, found(12_538));
+        stuck.cuts[1].not_started = Some("the file is empty".into());
+        let crash = Crash {
+            means: CrashMeans::Power,
+            cases: vec![stuck, cut_off(Durability::Commit, found(0))],
+            ..Crash::default()
+        };
+        assert_eq!(
+            headlines(&crash),
+            [
+                "redis (commit) kept what it promises in 2 power cuts.",
+                "redis (os) promised nothing of a power cut, and lost 12,538 of 99,021 acknowledged writes in 2 power cuts, the oldest 36.0 ms old; \
+                 1 time it did not start again.",
+            ]
+        );
+        assert_eq!([outcome(&crash.cases[0]), outcome(&crash.cases[1])], ["none made", "kept"]);
     }
 
     #[test]

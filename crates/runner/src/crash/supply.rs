@@ -37,7 +37,7 @@ impl Supply {
     /// Starts the disk that a blow needs; `None`: it needs none.
     pub(super) fn of(blow: &Blow) -> Result<Option<Supply>, StoreError> {
         let Blow::Power { disk: kind, server } = blow else { return Ok(None) };
-        if let Some(missing) = power::missing() {
+        if let Some(missing) = power::missing(*kind) {
             return Err(no_disk(missing));
         }
         let mut command = Command::new(&server.program);
@@ -64,7 +64,7 @@ impl Supply {
 
     /// Notes what was written before the clients began.
     pub(super) fn begin(&self) -> Result<(), StoreError> {
-        *lock(&self.before) = self.disk.cut(0).map_err(no_disk)?;
+        *lock(&self.before) = self.disk.look().map_err(no_disk)?;
         Ok(())
     }
 

@@ -80,6 +80,7 @@ pub(super) fn disk(arguments: &CrashArguments) -> Option<DiskKind> {
         None | Some(DiskArgument::Honest) => DiskKind::Honest,
         Some(DiskArgument::Lies) => DiskKind::Lies,
         Some(DiskArgument::Tears) => DiskKind::Tears,
+        Some(DiskArgument::Halts) => DiskKind::Halts,
     };
     (arguments.how == MeansArgument::Power).then_some(kind)
 }
@@ -106,7 +107,7 @@ fn needs_of_power(arguments: &CrashArguments) -> Result<(), CommandFailure> {
             Some(_) => Err(CommandFailure::usage("--disk is for --how power; leave it out, or cut the power")),
         };
     }
-    match runner::missing_for_power() {
+    match runner::missing_for_power(disk(arguments).unwrap_or_default()) {
         None => Ok(()),
         Some(missing) => Err(CommandFailure::usage(format!(
             "--how power: {missing}; without it --how kill shows what a kill loses, which is less"
