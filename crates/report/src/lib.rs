@@ -17,7 +17,7 @@ mod plots;
 mod reproduce;
 mod view;
 
+pub use html::bare::FindingsPage;
 #[cfg(feature = "plots")]
 pub use plots::{Plot, PlotError};
-pub use html::bare::FindingsPage;
 pub use view::{Named, Report};
