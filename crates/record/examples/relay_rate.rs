@@ -74,6 +74,7 @@ fn main() {
     setting.write_all(format!("SET user:0000000001x {}\r\n", "v".repeat(100)).as_bytes()).unwrap();
     setting.read_exact(&mut [0; 5]).unwrap();
     let recorder = Recorder::begin(&RecordRequest {
+        trust: None,
         store: Address::Tcp { host: "127.0.0.1".into(), port: Some(port) },
         usual_port: port,
         protocol: RecordedProtocol::Resp,

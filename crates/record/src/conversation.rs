@@ -1,10 +1,10 @@
 //! A connection as the tape sees it: what was asked and answered, taken apart as the bytes come.
 
 use crate::anonymous::Anonymous;
-use crate::taken::{RecordedProtocol, RepliesDue, Taken, TakenWord};
+use crate::taken::{Pushed, RecordedProtocol, RepliesDue, Taken, TakenWord};
 use std::collections::VecDeque;
 use trace::WordPart;
-use trace::kvtrace::{Recorded, RecordedKeys, RecordedReply, RecordedValues, RecordedWord};
+use trace::kvtrace::{Recorded, RecordedKeys, RecordedReply, RecordedValues, RecordedWord, ReplyShape};
 
 /// Bytes of a value that are packed, to see how well they can be.
 const SAMPLE_BYTES: usize = 4096;
@@ -45,6 +45,16 @@ struct Waiting {
     replies: RepliesDue,
 }
 
+/// What a reply is that comes while quiet commands wait.
+enum Loud {
+    /// That to the next command which is not quiet: the quiet ones had none.
+    Next,
+    /// That to a quiet one, which is not recorded.
+    Not,
+    /// Nobody knows.
+    Unknown,
+}
+
 /// A connection.
 #[derive(Default)]
 pub(crate) struct Conversation {
@@ -54,6 +64,8 @@ pub(crate) struct Conversation {
     waiting: VecDeque<Waiting>,
     /// Such a one was asked.
     is_unmatched: bool,
+    /// A subscription was asked for: messages may come unasked.
+    is_subscribed: bool,
     /// Everything before it was answered.
     is_over: bool,
     /// Bytes came that are no command: nothing behind them is taken apart.
@@ -129,10 +141,14 @@ impl Conversation {
     }
 
     fn wait_for(&mut self, command: Waiting) {
-        if command.replies == RepliesDue::None || self.is_unmatched {
+        let is_quiet = command.replies == RepliesDue::Quiet;
+        // One stands for all quiet ones that follow each other.
+        let stands = self.waiting.back().is_some_and(|last| last.replies == RepliesDue::Quiet) && is_quiet;
+        if command.replies == RepliesDue::None || stands || self.is_unmatched {
             return;
         }
         self.is_unmatched = command.replies == RepliesDue::Unmatched;
+        self.is_subscribed |= matches!(command.replies, RepliesDue::Acknowledgements(_));
         self.waiting.push_back(command);
     }
 
@@ -141,6 +157,20 @@ impl Conversation {
         (self.is_unmatched, self.is_over) = (true, true);
         self.waiting.clear();
         self.answered = Unread::default();
+    }
+
+    /// Finds out whether a reply that comes while quiet commands wait is to one of them: `mn` alone is answered by `MN`, whatever came before it.
+    fn loud(&mut self, is_end: bool) -> Loud {
+        let next = self.waiting.iter().position(|waiting| waiting.replies != RepliesDue::Quiet);
+        let is_clear = next.is_none_or(|next| self.waiting[next].name.starts_with(b"mn\0"));
+        match next.filter(|_| is_end) {
+            _ if !is_clear => Loud::Unknown,
+            None => Loud::Not,
+            Some(next) => {
+                self.waiting.drain(..next);
+                Loud::Next
+            }
+        }
     }
 
     /// Takes what the store sent.
@@ -174,6 +204,28 @@ impl Conversation {
                 Taken::NotUnderstood => return self.stop_matching(),
                 Taken::Whole(length, shape) => (length, shape),
             };
+            let pushed = if self.is_subscribed { keeping.protocol.pushed(&rest[..length]) } else { Pushed::Nothing };
+            if pushed == Pushed::Message {
+                self.answered.taken += length;
+                continue;
+            }
+            if let (Pushed::Acknowledgement, Some(waiting)) = (pushed, self.waiting.front_mut())
+                && let RepliesDue::Acknowledgements(due @ 2..) = &mut waiting.replies
+            {
+                *due -= 1;
+                self.answered.taken += length;
+                continue;
+            }
+            if replies == RepliesDue::Quiet {
+                let is_end = rest.starts_with(b"MN\r\n");
+                match self.loud(is_end) {
+                    Loud::Next => continue,
+                    Loud::Not => self.answered.taken += length,
+                    Loud::Unknown => return self.stop_matching(),
+                }
+                continue;
+            }
+            let shape = if pushed == Pushed::Acknowledgement { Some(ReplyShape::Many) } else { shape };
             if let Some(shape) = shape {
                 let Some(Waiting { asked_us, .. }) = self.waiting.pop_front() else { return self.stop_matching() };
                 each(&Recorded::Reply(RecordedReply {

@@ -15,6 +15,8 @@ mod relay;
 mod resp;
 mod taken;
 mod tape;
+#[cfg(feature = "tls")]
+mod tls;
 
 pub use recorder::{RecordError, RecordRequest, Recorder};
 pub use taken::RecordedProtocol;

@@ -39,7 +39,7 @@ pub(crate) fn command(bytes: &[u8], words: &mut Vec<TakenWord>) -> Taken<Replies
         Some(b"quit") => RepliesDue::None,
         Some(b"stats") => RepliesDue::Unmatched,
         // Quiet: what is as expected has no reply.
-        Some([b'm', _]) if (2..count).any(|place| word(place) == Some(b"q")) => RepliesDue::Unmatched,
+        Some([b'm', _]) if (2..count).any(|place| word(place) == Some(b"q")) => RepliesDue::Quiet,
         _ if count > 1 && word(count - 1) == Some(b"noreply") => RepliesDue::None,
         _ => RepliesDue::One,
     };

@@ -13,6 +13,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use store::tls::Trust;
 use study::Address;
 use trace::kvtrace::{KvtraceWriter, RecordedKeys, RecordedValues, RecordingHead};
 
@@ -21,6 +22,8 @@ use trace::kvtrace::{KvtraceWriter, RecordedKeys, RecordedValues, RecordingHead}
 pub struct RecordRequest {
     /// Where the store is.
     pub store: Address,
+    /// Whose signature under its certificate is believed, where TLS is spoken to it.
+    pub trust: Option<Trust>,
     /// Its port, where the address has none.
     pub usual_port: u16,
     /// What it speaks.
@@ -39,7 +42,9 @@ pub struct RecordRequest {
 #[derive(Debug, thiserror::Error)]
 pub enum RecordError {
     /// Nobody answers there.
-    #[error("nothing can be reached at {0}: {1}; start the store first, or name where it is")]
+    #[error(
+        "nothing can be reached at {0}: {1}; start the store first, or name where it is, and with TLS who signed its certificate (ca=FILE)"
+    )]
     NoStore(String, io::Error),
     /// The address cannot be listened at.
     #[error("--listen {0}: {1}; name another HOST:PORT, or end the program that has it")]
@@ -62,8 +67,9 @@ impl Recorder {
     /// # Errors
     /// The store cannot be reached, the address is taken, or the file cannot be made.
     pub fn begin(request: &RecordRequest) -> Result<Recorder, RecordError> {
-        let RecordRequest { store, usual_port, protocol, listen, out, keys, values } = request.clone();
-        Wire::connect(&store, usual_port).map_err(|error| RecordError::NoStore(store.to_string(), error))?;
+        let RecordRequest { store, trust, usual_port, protocol, listen, out, keys, values } = request.clone();
+        Wire::connect(&store, usual_port, trust.as_ref())
+            .map_err(|error| RecordError::NoStore(store.to_string(), error))?;
         let listener = TcpListener::bind(&listen).map_err(|error| RecordError::NoPort(listen.clone(), error))?;
         let address = listener.local_addr().map_err(|error| RecordError::NoPort(listen, error))?;
         let no_file = |error| RecordError::NoFile(out.display().to_string(), error);
@@ -82,11 +88,11 @@ impl Recorder {
                     std::thread::sleep(Duration::from_millis(10)); // no descriptor is free: until one is
                     continue;
                 };
-                let (copies, store) = (Arc::clone(&copies_of_clients), store.clone());
+                let (copies, store, trust) = (Arc::clone(&copies_of_clients), store.clone(), trust.clone());
                 std::thread::spawn(move || {
                     let _ = client.set_nodelay(true);
                     let client = Wire::Tcp(client);
-                    match Wire::connect(&store, usual_port) {
+                    match Wire::connect(&store, usual_port, trust.as_ref()) {
                         // Its client sees an end, as it would have seen from the store.
                         Ok(store) => drop(relay(client, store, connection, began, &copies)),
                         Err(_) => client.reset(),

@@ -2,11 +2,14 @@
 
 use crate::chunk::{Chunk, Happened};
 use crate::copies::Copies;
+#[cfg(feature = "tls")]
+use crate::tls::TlsWire;
 use socket2::SockRef;
 use std::io::{self, Read, Write};
 use std::net::{Shutdown, TcpStream};
 use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
+use store::tls::Trust;
 use study::Address;
 
 /// Bytes that are read at once.
@@ -16,16 +19,24 @@ const BUFFER_BYTES: usize = 64 << 10;
 pub(crate) enum Wire {
     Tcp(TcpStream),
     Unix(UnixStream),
+    #[cfg(feature = "tls")]
+    Tls(Box<TlsWire>),
 }
 
 impl Wire {
     /// Connects to the store.
-    pub(crate) fn connect(address: &Address, usual_port: u16) -> io::Result<Wire> {
+    pub(crate) fn connect(address: &Address, usual_port: u16, trust: Option<&Trust>) -> io::Result<Wire> {
         match address {
             Address::Tcp { host, port } => {
                 let stream = TcpStream::connect((host.as_str(), port.unwrap_or(usual_port)))?;
                 stream.set_nodelay(true)?;
-                Ok(Wire::Tcp(stream))
+                match trust {
+                    None => Ok(Wire::Tcp(stream)),
+                    #[cfg(feature = "tls")]
+                    Some(trust) => TlsWire::connect(stream, host, trust).map(|wire| Wire::Tls(Box::new(wire))),
+                    #[cfg(not(feature = "tls"))]
+                    Some(_) => Err(io::Error::other("this build has no TLS; build kvtrial with --features full")),
+                }
             }
             Address::Unix(path) => UnixStream::connect(path).map(Wire::Unix),
         }
@@ -35,6 +46,8 @@ impl Wire {
         match self {
             Wire::Tcp(stream) => stream.try_clone().map(Wire::Tcp),
             Wire::Unix(stream) => stream.try_clone().map(Wire::Unix),
+            #[cfg(feature = "tls")]
+            Wire::Tls(wire) => wire.another().map(|wire| Wire::Tls(Box::new(wire))),
         }
     }
 
@@ -43,14 +56,20 @@ impl Wire {
         let _ = match self {
             Wire::Tcp(stream) => stream.shutdown(how),
             Wire::Unix(stream) => stream.shutdown(how),
+            #[cfg(feature = "tls")]
+            Wire::Tls(wire) => wire.shut(how),
         };
     }
 
     /// Lets the other side see an end that was no orderly one, as the store's was.
     pub(crate) fn reset(&self) {
-        if let Wire::Tcp(stream) = self {
-            let _ = SockRef::from(stream).set_linger(Some(Duration::ZERO));
-        }
+        let stream = match self {
+            Wire::Tcp(stream) => stream,
+            #[cfg(feature = "tls")]
+            Wire::Tls(wire) => wire.socket(),
+            Wire::Unix(_) => return,
+        };
+        let _ = SockRef::from(stream).set_linger(Some(Duration::ZERO));
     }
 }
 
@@ -59,6 +78,8 @@ impl Read for Wire {
         match self {
             Wire::Tcp(stream) => stream.read(buffer),
             Wire::Unix(stream) => stream.read(buffer),
+            #[cfg(feature = "tls")]
+            Wire::Tls(wire) => wire.read(buffer),
         }
     }
 }
@@ -68,6 +89,8 @@ impl Write for Wire {
         match self {
             Wire::Tcp(stream) => stream.write(bytes),
             Wire::Unix(stream) => stream.write(bytes),
+            #[cfg(feature = "tls")]
+            Wire::Tls(wire) => wire.write(bytes),
         }
     }
 

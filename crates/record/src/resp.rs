@@ -1,6 +1,6 @@
 //! Commands and replies of RESP, versions 2 and 3.
 
-use crate::taken::{RepliesDue, Taken, TakenWord, line, number};
+use crate::taken::{Pushed, RepliesDue, Taken, TakenWord, line, number};
 use trace::kvtrace::ReplyShape;
 use trace::{CommandWords, ReplyDigest, WordPart};
 
@@ -72,8 +72,16 @@ fn replies(bytes: &[u8], words: &[TakenWord]) -> RepliesDue {
         words.get(place).is_some_and(|taken| bytes[taken.at.clone()].eq_ignore_ascii_case(word))
     };
     let name = &bytes[name.at.clone()];
-    let unasked = [&b"SUBSCRIBE"[..], b"PSUBSCRIBE", b"SSUBSCRIBE", b"MONITOR", b"SYNC", b"PSYNC"];
-    if unasked.iter().any(|other| other.eq_ignore_ascii_case(name)) || is(0, b"CLIENT") && is(1, b"REPLY") {
+    let is_one_of = |names: &[&[u8]]| names.iter().any(|other| other.eq_ignore_ascii_case(name));
+    if is_one_of(&[b"SUBSCRIBE", b"PSUBSCRIBE", b"SSUBSCRIBE", b"UNSUBSCRIBE", b"PUNSUBSCRIBE", b"SUNSUBSCRIBE"]) {
+        // Without a channel: all there are, nobody here knows how many.
+        return match words.len() {
+            1 => RepliesDue::Unmatched,
+            all => RepliesDue::Acknowledgements(all as u32 - 1),
+        };
+    }
+    let unasked: &[&[u8]] = &[b"MONITOR", b"SYNC", b"PSYNC"];
+    if is_one_of(unasked) || is(0, b"CLIENT") && is(1, b"REPLY") {
         return RepliesDue::Unmatched;
     }
     RepliesDue::One
@@ -97,6 +105,23 @@ pub(crate) fn reply(bytes: &[u8]) -> Taken<Option<ReplyShape>> {
             (Taken::Begun, _) => return Taken::Begun,
             (Taken::NotUnderstood, _) => return Taken::NotUnderstood,
         }
+    }
+}
+
+/// Returns what a whole reply to a connection with subscriptions is: a list, or what comes unasked in version 3, that begins with such a word.
+pub(crate) fn pushed(reply: &[u8]) -> Pushed {
+    let word = || {
+        let (head, head_bytes) = line(reply)?;
+        let (_, length_bytes) = line(&reply[head_bytes..])?;
+        let (word, _) = line(&reply[head_bytes + length_bytes..])?;
+        matches!(head.first(), Some(b'*' | b'>')).then_some(word)
+    };
+    match word() {
+        Some(b"message" | b"pmessage" | b"smessage") => Pushed::Message,
+        Some(b"subscribe" | b"psubscribe" | b"ssubscribe" | b"unsubscribe" | b"punsubscribe" | b"sunsubscribe") => {
+            Pushed::Acknowledgement
+        }
+        _ => Pushed::Nothing,
     }
 }
 

@@ -29,8 +29,23 @@ pub(crate) enum RepliesDue {
     One,
     /// None: the client asked for that.
     None,
+    /// As many acknowledgements, each a list of its own, among messages that come unasked.
+    Acknowledgements(u32),
+    /// None, or one where something is not as expected; a reply to a later command says that none came.
+    Quiet,
     /// Nobody knows from then on which reply belongs to which command: others come unasked, or are left out.
     Unmatched,
+}
+
+/// What a reply to a connection with subscriptions may be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Pushed {
+    /// The reply to a command.
+    Nothing,
+    /// A message, which comes unasked.
+    Message,
+    /// The acknowledgement of a subscription, or of its end.
+    Acknowledgement,
 }
 
 /// What the first bytes are.
@@ -51,6 +66,14 @@ impl RecordedProtocol {
         match self {
             RecordedProtocol::Resp => resp::command(bytes, words),
             RecordedProtocol::Memcached => memcached::command(bytes, words),
+        }
+    }
+
+    /// Returns what a whole reply to a connection with subscriptions is.
+    pub(crate) fn pushed(self, reply: &[u8]) -> Pushed {
+        match self {
+            RecordedProtocol::Resp => resp::pushed(reply),
+            RecordedProtocol::Memcached => Pushed::Nothing,
         }
     }
 

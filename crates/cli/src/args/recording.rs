@@ -11,7 +11,7 @@ use std::path::PathBuf;
                   Exit status: 0 recorded, 1 the recording is not whole, 2 bad usage, or the store, port or file cannot be had."
 )]
 pub struct RecordArguments {
-    /// The store: redis://HOST:PORT, valkey://HOST:PORT, memcached://HOST:PORT, or over a unix socket redis-unix:///PATH
+    /// The store: redis://HOST:PORT, valkey://HOST:PORT, memcached://HOST:PORT, over TLS rediss://HOST:PORT,ca=FILE or memcached://HOST:PORT,tls=on,ca=FILE, or over a unix socket redis-unix:///PATH
     #[arg(value_name = "URL")]
     pub store: String,
     /// Where the application is to connect

@@ -5,7 +5,8 @@ use crate::failure::{self, CommandFailure};
 use crate::output::{note, shell_word};
 use record::{RecordRequest, RecordedProtocol, Recorder, RecordingSum};
 use std::time::Duration;
-use store::tls::TLS;
+use store::Endpoint;
+use store::tls::secured;
 use study::{Address, Spec, Target, whole};
 use trace::kvtrace::{RecordedKeys, RecordedValues};
 use words::units;
@@ -52,9 +53,8 @@ fn request(arguments: &RecordArguments) -> Result<RecordRequest, CommandFailure>
     };
     let Target::Server(authority) = &spec.target else { return Err(refuse("it is no address of a server")) };
     let [store] = &authority.addresses[..] else { return Err(refuse("record takes one server")) };
-    if spec.options.contains_key(TLS.name) {
-        return Err(refuse("record does not speak TLS to the store"));
-    }
+    let endpoints = secured(&spec, Endpoint::of(authority, usual_port)).map_err(CommandFailure::usage)?;
+    let trust = endpoints.into_iter().find_map(|endpoint| endpoint.tls);
     let keeps = |what| arguments.keep.contains(&what);
     let listen = match arguments.listen.contains(':') {
         true => arguments.listen.clone(),
@@ -62,6 +62,7 @@ fn request(arguments: &RecordArguments) -> Result<RecordRequest, CommandFailure>
     };
     Ok(RecordRequest {
         store: Address::clone(store),
+        trust,
         usual_port,
         protocol,
         listen,

@@ -176,7 +176,8 @@ fn what_cannot_be_recorded_is_named_with_the_remedy() {
             "record does not understand what postgres speaks",
         ),
         ("record redis --listen 127.0.0.1:0".into(), "it is no address of a server; write redis://HOST:PORT"),
-        ("record rediss://127.0.0.1:1 --listen 127.0.0.1:0".into(), "record does not speak TLS to the store"),
+        ("record redis://127.0.0.1:1,ca=/none.pem --listen 127.0.0.1:0".into(), "ca= is for TLS; add tls=on"),
+        ("record rediss://127.0.0.1:1 --listen 127.0.0.1:0".into(), "who signed its certificate (ca=FILE)"),
     ] {
         let ran = desk.kvtrial(&words);
         assert!(ran.status == 2 && ran.stderr.contains(said), "{words}: {}", ran.said());

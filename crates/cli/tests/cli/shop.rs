@@ -9,16 +9,26 @@ use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::process::{Command, Stdio};
 use std::time::Duration;
+use testkit::certificates::Certificates;
 use testkit::{free_port, waiting};
 
 const STORES: [&str; 5] = ["redis", "redis-unix", "memcached", "lmdb", "sqlite"];
 
-/// Starts a store of the shop's own, without a password; returns it with its port.
-fn server(store: &str, directory: &std::path::Path) -> (record::Running, u16) {
+/// Starts a store of the shop's own, without a password; returns it with its port. With certificates it speaks TLS and nothing else.
+fn server(store: &str, directory: &std::path::Path, tls: Option<&Certificates>) -> (record::Running, u16) {
     let port = free_port();
-    let words = match store {
-        "redis" => format!("redis-server --bind 127.0.0.1 --save --port {port}"),
-        _ => format!("memcached -u root -l 127.0.0.1 -p {port}"),
+    let path = |name: &str| tls.map(|tls| tls.path(name).display().to_string()).unwrap_or_default();
+    let [certificate, key, authority] = ["cert.pem", "key.pem", "ca.pem"].map(path);
+    let words = match (store, tls) {
+        ("redis", None) => format!("redis-server --bind 127.0.0.1 --save --port {port}"),
+        ("redis", Some(_)) => format!(
+            "redis-server --bind 127.0.0.1 --save --port 0 --tls-port {port} --tls-auth-clients no --tls-cert-file {certificate} \
+             --tls-key-file {key} --tls-ca-cert-file {authority}"
+        ),
+        (_, None) => format!("memcached -u root -l 127.0.0.1 -p {port}"),
+        (_, Some(_)) => {
+            format!("memcached -u root -l 127.0.0.1 -p {port} -Z -o ssl_chain_cert={certificate},ssl_key={key}")
+        }
     };
     let mut words = words.split(' ');
     let mut command = Command::new(words.next().unwrap());
@@ -46,7 +56,7 @@ fn shop(store: &str, port: &str, words: &[&str]) -> String {
 /// Records the shop with one store, and replays that on all.
 fn recorded(store: &str, keep: &str, words: &[&str]) -> (Desk, Ran) {
     let desk = Desk::new();
-    let [(_one, own), (_two, other)] = [server(store, desk.path()), server(store, desk.path())];
+    let [(_one, own), (_two, other)] = [server(store, desk.path(), None), server(store, desk.path(), None)];
     let url = format!("{store}://127.0.0.1:{own}");
     let (recorder, port) = record::recorder_of(&desk, &url, &format!("-o shop.kvtrace {keep}"));
     let said = shop(store, &port, words);
@@ -96,7 +106,7 @@ fn every_command_of_the_shop_is_answered_by_another_redis_as_it_was() {
 #[test]
 fn what_is_over_when_it_is_asked_for_is_over_in_the_replay_at_its_pace_too() {
     let desk = Desk::new();
-    let (_server, port) = server("redis", desk.path());
+    let (_server, port) = server("redis", desk.path(), None);
     let (recorder, port) = record::recorder_of(&desk, &format!("redis://127.0.0.1:{port}"), "-o lives.kvtrace");
     let mut client = TcpStream::connect(format!("127.0.0.1:{port}")).unwrap();
     let mut say = |words: &str| {
@@ -123,5 +133,28 @@ fn what_is_over_when_it_is_asked_for_is_over_in_the_replay_at_its_pace_too() {
         let facts = &ran.cell(store)["answer"]["facts"];
         let seen = ["get_hits", "get_misses", "misses_of_what_expired"].map(|name| facts[name].as_u64());
         assert_eq!(seen, [Some(2), Some(2), Some(2)], "{store}: {facts}");
+    }
+}
+
+#[test]
+fn a_store_that_speaks_tls_is_recorded_and_the_shop_sees_no_difference() {
+    let certificates = Certificates::made();
+    let others = Certificates::made();
+    for store in ["redis", "memcached"] {
+        let desk = Desk::new();
+        let [(_one, own), (_two, other)] =
+            [server(store, desk.path(), Some(&certificates)), server(store, desk.path(), None)];
+        let url = |by: &Certificates| format!("{store}://127.0.0.1:{own},tls=on,ca={}", by.path("ca.pem").display());
+        let (recorder, port) = record::recorder_of(&desk, &url(&certificates), "-o tls.kvtrace");
+        let said = shop(store, &port, &[]);
+        recorder.interrupt();
+        assert_eq!(said, shop(store, &other.to_string(), &[]), "without TLS and without the recorder");
+        let words = "run replay --data tls.kvtrace -s ram --no-baselines --repeats 1 --warmups 0 --out out";
+        let ran = desk.kvtrial(words);
+        assert!(ran.status == 0 && ran.is_ranked("ram"), "{}", ran.said());
+        assert!(ran.cell("ram")["answer"]["facts"]["get_hits"].as_u64() > Some(4_000), "{}", ran.said());
+        // Nothing passes to a server whose certificate nobody known has signed.
+        let refused = desk.kvtrial(&format!("record {} --listen 127.0.0.1:0 -o no.kvtrace", url(&others)));
+        assert!(refused.status == 2 && refused.stderr.contains("certificate"), "{store}: {}", refused.said());
     }
 }

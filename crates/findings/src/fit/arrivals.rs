@@ -31,9 +31,8 @@ pub(super) fn find(fit: &TraceFit<'_>) -> Option<Finding> {
         .zip(&counts)
         .map(|(at, &count)| ((f64::from(at) + 0.5) * interval_s, count as f64 / interval_s))
         .collect();
-    let mut table = DataTable::new(["From", "Requests"]);
-    let rows = (0..).zip(&counts).step_by(1);
-    table.rows = rows.map(|(at, &count)| vec![units::duration(f64::from(at) * interval_s), whole(count)]).collect();
+    let rows = (0..).zip(&counts).map(|(at, &count)| [units::duration(f64::from(at) * interval_s), whole(count)]);
+    let table = DataTable::of(["From", "Requests"], rows);
     let chart = Picture {
         id: "arrivals",
         title: "Arrivals",

@@ -2,7 +2,7 @@
 
 use super::picture::{Axis, FitLine, Picture, Scale};
 use super::{TraceFit, finding};
-use crate::block::{Block, FigureTable, FigureText};
+use crate::block::{Block, FigureTable};
 use crate::chart::DataTable;
 use crate::finding::Finding;
 use study::whole;
@@ -36,10 +36,11 @@ pub(super) fn find(fit: &TraceFit<'_>) -> Option<Finding> {
             "A cliff, which no Zipf law has: from {low} to {high} keys the hits rise from {below} to {above}."
         )));
     }
-    let mut table = DataTable::new(["Keys", "Hits", "Of 100 gets"]);
-    for keys in curve.sizes() {
-        table.rows.push(vec![whole(keys), whole(curve.hits(keys)), format!("{:.1}", 100.0 * curve.share(keys))]);
-    }
+    let rows = curve
+        .sizes()
+        .into_iter()
+        .map(|keys| [whole(keys), whole(curve.hits(keys)), format!("{:.1}", 100.0 * curve.share(keys))]);
+    let table = DataTable::of(["Keys", "Hits", "Of 100 gets"], rows);
     let shown = sizes(curve);
     let mut lines = vec![line("the trace", curve, &shown)];
     if let Some(like) = &fit.like {
@@ -67,16 +68,13 @@ pub(super) fn find(fit: &TraceFit<'_>) -> Option<Finding> {
 pub(super) fn like(fit: &TraceFit<'_>) -> Option<Finding> {
     let like = fit.like.as_ref()?;
     let columns = ["WHAT", "POPULARITY", "SIZES", "HITS"];
-    let mut table = FigureTable::of_figures("Off by at most, of 100 (Kolmogorov and Smirnov)", columns);
-    let row = |name: &str, distance: &LikeDistance| -> Vec<FigureText> {
+    let row = |(name, distance): (&str, &LikeDistance)| {
         let text = |share: f64| format!("{:.1}", 100.0 * share);
         let sizes = distance.sizes.map_or("-".into(), text);
-        [name.into(), text(distance.popularity), sizes, text(distance.hits)]
-            .into_iter()
-            .map(|it: String| it.into())
-            .collect()
+        [name.to_owned(), text(distance.popularity), sizes, text(distance.hits)]
     };
-    table.rows = vec![row("script", &like.script), row("plan", &like.plan)];
+    let rows = [("script", &like.script), ("plan", &like.plan)].into_iter().map(row);
+    let table = FigureTable::of_figures("Off by at most, of 100 (Kolmogorov and Smirnov)", columns, rows)?;
     let words = format!(
         "The plan draws keys by a Zipf law, without memory; the script asks for a key again after as many requests as the trace does. An LRU of some \
          size hits {:.1} of 100 gets otherwise with the script, {:.1} with the plan{}.",

@@ -2,7 +2,7 @@
 
 use super::picture::{Axis, FitLine, Picture, Scale, thin};
 use super::{TraceFit, finding};
-use crate::block::{Block, FigureTable, FigureText};
+use crate::block::{Block, FigureTable};
 use crate::chart::DataTable;
 use crate::finding::Finding;
 use study::whole;
@@ -14,8 +14,8 @@ pub(super) fn popularity(fit: &TraceFit<'_>) -> Option<Finding> {
     let counts = &fit.counts;
     let points = ranks(counts.len()).map(|rank| (rank as f64, f64::from(counts[rank - 1]))).collect();
     let mut lines = vec![FitLine { name: "requests".into(), points }];
-    let mut table = DataTable::new(["Rank", "Requests"]);
-    table.rows = ranks(counts.len()).map(|rank| [whole(rank as u64), whole(counts[rank - 1].into())].into()).collect();
+    let rows = ranks(counts.len()).map(|rank| [whole(rank as u64), whole(counts[rank - 1].into())]);
+    let table = DataTable::of(["Rank", "Requests"], rows);
     if let Some(law) = &fit.popularity {
         // Through the keys that were fitted: as many requests as these.
         let weights = (1..=law.keys).map(|rank| (rank as f64).powf(-law.exponent)).sum::<f64>();
@@ -74,16 +74,12 @@ fn said(fit: &TraceFit<'_>) -> String {
 
 pub(super) fn working_set(fit: &TraceFit<'_>) -> Option<Finding> {
     let sets = fit::working_sets(fit.trace);
-    let mut table = FigureTable::of_figures("Keys by tenths of the requests", ["PART", "DIFFERENT", "NEW"]);
-    let mut figures = DataTable::new(["Tenth", "Different keys", "New keys"]);
-    let [mut different, mut new] = [Vec::new(), Vec::new()];
-    for (part, set) in (1..).zip(&sets) {
-        let texts = [part.to_string(), whole(set.keys as u64), whole(set.new_keys as u64)];
-        table.rows.push(texts.clone().into_iter().map(FigureText::from).collect());
-        figures.rows.push(texts.into());
-        different.push((f64::from(part), set.keys as f64));
-        new.push((f64::from(part), set.new_keys as f64));
-    }
+    let numbered = || (1..).zip(&sets);
+    let rows = || numbered().map(|(part, set)| [part.to_string(), whole(set.keys as u64), whole(set.new_keys as u64)]);
+    let table = FigureTable::of_figures("Keys by tenths of the requests", ["PART", "DIFFERENT", "NEW"], rows())?;
+    let figures = DataTable::of(["Tenth", "Different keys", "New keys"], rows());
+    let different = numbered().map(|(part, set)| (f64::from(part), set.keys as f64)).collect();
+    let new = numbered().map(|(part, set)| (f64::from(part), set.new_keys as f64)).collect();
     let last = sets.last()?;
     let text = format!(
         "{} of the keys of the last tenth were not asked for before",

@@ -15,8 +15,8 @@ pub(super) fn mix(fit: &TraceFit<'_>) -> Option<Finding> {
     let kinds = [("gets", mix.gets), ("sets", mix.sets), ("deletes", mix.deletes), ("touches", mix.touches)];
     let said = kinds.iter().filter(|(kind, share)| *kind != "touches" || *share > 0.0);
     let text = said.map(|(kind, share)| format!("{} {kind}", units::share(*share))).collect::<Vec<_>>().join(", ");
-    let mut table = DataTable::new(["Request", "Share"]);
-    table.rows = kinds.iter().map(|(kind, share)| [(*kind).to_owned(), units::share(*share)].into()).collect();
+    let rows = kinds.iter().map(|(kind, share)| [(*kind).to_owned(), units::share(*share)]);
+    let table = DataTable::of(["Request", "Share"], rows);
     let bars: Vec<Value> =
         kinds.iter().map(|(_, share)| json!({ "value": 100.0 * share, "itemStyle": { "color": "$c0" } })).collect();
     let chart = Chart {

@@ -37,8 +37,8 @@ pub struct LikeTrace {
     pub new_keys: f64,
     /// The distances.
     pub distances: Vec<ReuseDistance>,
-    /// The share of sets, deletes and touches.
-    pub shares: [f64; 3],
+    /// The shares of sets, deletes and touches among the requests for keys that are not there, and for those that are.
+    pub shares: [[f64; 3]; 2],
     /// Sizes of values, the smallest first, each as likely.
     pub sizes: Vec<u32>,
     /// The share of the sets that give a time to live.
@@ -64,6 +64,32 @@ pub struct LikeDistance {
 pub fn zipf_keys(trace: &Trace, exponent: f64, seed: u64) -> Vec<u32> {
     let (law, mut rng) = (Zipf::new(trace.keys().len() as u64, exponent), WyRand::new(seed, 0x11CE));
     (0..trace.ids().len().min(MOST_DRAWN)).map(|_| law.draw(&mut rng) as u32).collect()
+}
+
+/// Whether a key is there after a request.
+fn leaves(kind: RequestKind, is_there: bool, filling: Filling) -> bool {
+    match kind {
+        RequestKind::Set => true,
+        RequestKind::Delete => false,
+        RequestKind::Get => is_there || filling == Filling::OnMiss,
+        RequestKind::Touch => is_there,
+    }
+}
+
+/// What is asked of keys that are not there, and of those that are.
+fn shares(trace: &Trace, filling: Filling) -> [[f64; 3]; 2] {
+    let mut there = vec![false; trace.keys().len()];
+    let mut counts = [[0_u64; 4]; 2];
+    for (request, &id) in trace.ids().iter().enumerate() {
+        let (is_there, kind) = (&mut there[id as usize], trace.kind(request));
+        let at = [RequestKind::Set, RequestKind::Delete, RequestKind::Touch].into_iter().position(|it| it == kind);
+        counts[usize::from(*is_there)][at.unwrap_or(3)] += 1;
+        *is_there = leaves(kind, *is_there, filling);
+    }
+    counts.map(|counts| {
+        let all = counts.iter().sum::<u64>().max(1) as f64;
+        [counts[0] as f64 / all, counts[1] as f64 / all, counts[2] as f64 / all]
+    })
 }
 
 /// Steps of the same likelihood.
@@ -95,12 +121,11 @@ impl LikeTrace {
         let ids = &trace.ids()[..trace.ids().len().min(MOST_DRAWN)];
         let (wanted, new) = distances(ids, trace.keys().len());
         let all = wanted.iter().sum::<u64>().max(1) as f64;
-        let share = |kind| trace.count(kind) as f64 / trace.ids().len().max(1) as f64;
         let mut like = LikeTrace {
             requests: trace.ids().len(),
             new_keys: new as f64 / ids.len().max(1) as f64,
             distances: ranges(&wanted, all),
-            shares: [RequestKind::Set, RequestKind::Delete, RequestKind::Touch].map(share),
+            shares: shares(trace, filling),
             sizes: steps(&super::sorted_sizes(trace)),
             mortal: super::lifetimes(trace).map_or(0.0, |lives| lives.sets),
             ttls_ms: steps(&super::ttls_ms(trace)),
@@ -155,8 +180,8 @@ impl LikeTrace {
     }
 
     /// Draws the kind of a request.
-    pub fn kind(&self, chance: f64) -> RequestKind {
-        let [sets, deletes, touches] = self.shares;
+    fn kind(&self, chance: f64, is_there: bool) -> RequestKind {
+        let [sets, deletes, touches] = self.shares[usize::from(is_there)];
         match chance {
             _ if chance < sets => RequestKind::Set,
             _ if chance < sets + deletes => RequestKind::Delete,
@@ -174,7 +199,13 @@ impl LikeTrace {
     pub fn curve(&self, ids: &[u32], seed: u64) -> HitCurve {
         let keys = ids.iter().max().map_or(1, |&most| most as usize + 1);
         let mut rng = WyRand::new(seed, 0x6B1);
-        let kinds = ids.iter().map(|&id| (self.kind((rng.u64() >> 11) as f64 / (1_u64 << 53) as f64), id));
+        let mut there = vec![false; keys];
+        let kinds = ids.iter().map(|&id| {
+            let is_there = &mut there[id as usize];
+            let kind = self.kind((rng.u64() >> 11) as f64 / (1_u64 << 53) as f64, *is_there);
+            *is_there = leaves(kind, *is_there, self.filling);
+            (kind, id)
+        });
         HitCurve::of_requests(kinds, keys, self.filling)
     }
 

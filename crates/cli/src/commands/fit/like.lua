@@ -20,7 +20,7 @@ end
 -- Each client makes the like by itself, with keys of its own.
 function run(client)
   local own = math.floor((requests - client.number) / client.count) + 1
-  local drawn, last, count = {}, {}, 0
+  local drawn, last, held, count = {}, {}, {}, 0
   for at = 1, own do
     local id = count + 1
     if at > 1 and kv.random() >= new_keys then
@@ -37,15 +37,19 @@ function run(client)
     count = math.max(count, id)
     drawn[at], last[id] = id, at
     local key, kind = ('k%d:%0' .. width .. 'd'):format(client.number, id), kv.random()
-    if kind < sets then
+    local mix = held[id] and there or absent
+    if kind < mix.sets then
       put(key)
-    elseif kind < sets + deletes then
+      held[id] = true
+    elseif kind < mix.sets + mix.deletes then
       kv.delete(key)
-    elseif kind < sets + deletes + touches then
+      held[id] = nil
+    elseif kind < mix.sets + mix.deletes + mix.touches then
       kv.touch(key, one_of(lives)) -- lives
       kv.get(key) -- lasts
     elseif not kv.get(key) and fills then
       put(key)
+      held[id] = true
     end
   end
 end

@@ -19,7 +19,6 @@ pub(super) fn text(like: &LikeTrace, trace: &Trace, name: &str) -> String {
         format!("{{{}, {}, {all:.6}}}", range.from, range.until)
     });
     let distances = list(distances);
-    let [sets, deletes, touches] = like.shares;
     let [shortest, longest] = trace.keys().lengths();
     _ = writeln!(text, "local requests = kv.param('requests', {}, 'requests, over all clients')", like.requests);
     _ = writeln!(text, "local new_keys = {:.6} -- the share of the requests that are for a new key", like.new_keys);
@@ -33,7 +32,11 @@ pub(super) fn text(like: &LikeTrace, trace: &Trace, name: &str) -> String {
     if !like.ttls_ms.is_empty() {
         _ = writeln!(text, "local lives, mortal = {}, {:.4}", list(seconds), like.mortal);
     }
-    _ = writeln!(text, "local sets, deletes, touches = {sets:.4}, {deletes:.4}, {touches:.4}");
+    let [absent, there] = like.shares.map(|[sets, deletes, touches]| {
+        format!("{{ sets = {sets:.4}, deletes = {deletes:.4}, touches = {touches:.4} }}")
+    });
+    _ = writeln!(text, "-- What is asked of keys that are not there, and of those that are; the rest are gets.");
+    _ = writeln!(text, "local absent = {absent}\nlocal there = {there}");
     _ = writeln!(text, "local fills = {} -- what a get misses is put", like.filling == Filling::OnMiss);
     // Behind 'k' and the number of the client.
     _ = writeln!(text, "local width = {}", ((shortest + longest) / 2).saturating_sub(3).clamp(1, 99));
