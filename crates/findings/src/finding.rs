@@ -4,8 +4,8 @@ use crate::block::Block;
 use crate::chart::{Chart, shorten};
 use crate::view::View;
 use crate::{
-    budget, caution, choice, crash, faults, growth, hits, latency, needs, pipeline, ranking, rate, resources, sets,
-    sweep, time, tune,
+    budget, caution, choice, crash, faults, growth, hits, latency, needs, originals, pipeline, ranking, rate,
+    resources, sets, sweep, time, tune,
 };
 use std::collections::BTreeSet;
 
@@ -28,6 +28,7 @@ const SUBJECTS: &[fn(&View<'_>) -> Option<Finding>] = &[
     time::find,
     resources::find,
     caution::find,
+    originals::find,
 ];
 
 /// What a study shows of one subject.

@@ -27,6 +27,7 @@ mod hits;
 mod identity;
 pub mod latency;
 pub mod needs;
+mod originals;
 pub mod pipeline;
 pub mod ranking;
 pub mod rate;

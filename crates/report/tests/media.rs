@@ -7,7 +7,9 @@ use findings::{Block, Breadth, ColumnRole, FigureTable, FigureText, Finding, Gro
 use report::{Named, Report};
 use serde_json::json;
 use std::collections::BTreeSet;
-use study::{Alternative, Decision, Quantity, Rejection, RejectionKind, StoreChoice, Study, Varied};
+use study::{
+    Alternative, Decision, Original, PresetRecord, Quantity, Rejection, RejectionKind, StoreChoice, Study, Varied,
+};
 use terminal::{Colour, crash_text, rate_search, study_markdown, study_table, tune_text};
 
 /// Every kind of study: among them all subjects have something to say.
@@ -22,6 +24,7 @@ fn studies() -> Vec<Study> {
         sample::troubled(),
         sample::needed(),
         chosen(),
+        repeated(),
         counted(
             "sets",
             &json!({
@@ -60,6 +63,18 @@ fn chosen() -> Study {
     };
     study.choice = Some(StoreChoice { budget_s: 60.0, used_s: 48.0, trials: 17, decisions: vec![decision] });
     study
+}
+
+/// A study that repeats an original.
+fn repeated() -> Study {
+    let original = Original { system: "a system of its time".into(), value: 7.5, ..Original::default() };
+    let preset = PresetRecord {
+        name: "2009".into(),
+        source: "somebody".into(),
+        originals: vec![original],
+        ..PresetRecord::default()
+    };
+    Study { preset: Some(preset), ..sample::usual() }
 }
 
 /// A sweep, with the values that were asked for.
@@ -150,6 +165,7 @@ fn every_finding_says_the_same_in_every_medium() {
         "hits",
         "latency",
         "needs",
+        "original",
         "pipeline",
         "ranking",
         "rate",

@@ -19,7 +19,6 @@ mod formats;
 mod headings;
 mod layout;
 mod markdown;
-mod originals;
 mod phases;
 mod plot;
 mod progress;

@@ -4,7 +4,6 @@ use crate::answers;
 use crate::blocks;
 use crate::headings;
 use crate::layout::{Colour, Style, paragraph};
-use crate::originals;
 use crate::phases;
 use crate::reasons;
 use analysis::Group;
@@ -66,10 +65,6 @@ pub fn study_table(study: &Study, colour: Colour) -> String {
     text += &reasons::of_many(study, &widespread, colour);
     if let Some(unfinished) = headings::unfinished(study) {
         text += &paragraph(&unfinished, 1, 3, Style::Warning, colour);
-    }
-    let originals = originals::section(study, colour);
-    if !originals.is_empty() {
-        text += &format!("\n{originals}\n");
     }
     let all: Vec<&Cell> = study.cells.iter().collect();
     let is_broken =

@@ -1,44 +1,46 @@
 //! The numbers of the original a study repeats, beside its own.
 
-use crate::layout::{Colour, Column, Row, Side, Style, Table, paragraph};
+use crate::block::{Block, FigureColumn, FigureTable, FigureText, Sentence, Tone};
+use crate::finding::{Arrangement, Finding, FindingPart};
+use crate::view::View;
 use study::{Cell, Original, OriginalMeasure, PresetRecord, Study};
 use words::units;
 
-const COLUMNS: [Column<'static>; 6] = [
-    Column { title: "SYSTEM THEN", side: Side::Left, gap: 4 },
-    Column { title: "THEN", side: Side::Right, gap: 2 },
-    Column { title: "x", side: Side::Right, gap: 2 },
-    Column { title: "STORE HERE", side: Side::Left, gap: 2 },
-    Column { title: "HERE", side: Side::Right, gap: 2 },
-    Column { title: "x", side: Side::Right, gap: 2 },
-];
+pub(crate) fn find(view: &View<'_>) -> Option<Finding> {
+    let parts = FindingPart::whole(blocks(view.study, view.study.preset.as_ref()?));
+    let intro = String::new();
+    Some(Finding { id: "original", title: "Then and here", intro, charts: Arrangement::Below, parts })
+}
 
-/// Returns the section on the original; empty for a study without a preset.
-pub(crate) fn section(study: &Study, colour: Colour) -> String {
-    let Some(preset) = &study.preset else { return String::new() };
-    let line = |text: &str, style| paragraph(text, 1, 3, style, colour);
-    let mut text = line(&format!("As in {}: {}", preset.name, preset.about), Style::Bold);
-    if let Some(scaled) = scaled(preset) {
-        text += &line(&scaled, Style::Warning);
+fn blocks(study: &Study, preset: &PresetRecord) -> Vec<Block> {
+    let title = format!("As in {}: {}", preset.name, preset.about);
+    let head = match preset.originals.is_empty() {
+        true => Block::Sentence(Sentence::toned(title, Tone::Strong)),
+        false => Block::Table(table(title, study, &preset.originals)),
+    };
+    let overridden =
+        (!preset.overridden.is_empty()).then(|| format!("Not the preset's: {}.", preset.overridden.join(", ")));
+    let warnings = scaled(preset).into_iter().chain(overridden).map(Block::warning);
+    let faint = preset.differences.iter().cloned().chain([format!("Source: {}", preset.source)]).map(Block::faint);
+    std::iter::once(head).chain(warnings).chain(faint).collect()
+}
+
+fn table(title: String, study: &Study, originals: &[Original]) -> FigureTable {
+    let figures: Vec<(&Original, Option<f64>)> = originals.iter().map(|it| (it, here(study, it))).collect();
+    let times = format!("time as a multiple of that of {}, then and here", originals[0].system);
+    FigureTable {
+        title,
+        columns: vec![
+            FigureColumn::words("SYSTEM THEN").headed("System then"),
+            FigureColumn::figures("THEN").headed("Then"),
+            FigureColumn::figures("x").meaning(if figures.len() > 1 { times } else { String::new() }),
+            FigureColumn::words("STORE HERE").headed("Store here"),
+            FigureColumn::figures("HERE").headed("Here"),
+            FigureColumn::figures("x"),
+        ],
+        rows: figures.iter().map(|(original, here)| row(original, *here, figures[0])).collect(),
+        ..FigureTable::default()
     }
-    if !preset.overridden.is_empty() {
-        text += &line(&format!("Not the preset's: {}.", preset.overridden.join(", ")), Style::Warning);
-    }
-    let figures: Vec<(&Original, Option<f64>)> =
-        preset.originals.iter().map(|original| (original, here(study, original))).collect();
-    if let Some(&(first, first_here)) = figures.first() {
-        let rows: Vec<Row> = figures.iter().map(|(original, here)| row(original, *here, first, first_here)).collect();
-        let table = Table::fit(&COLUMNS, 0, rows.iter());
-        text += &table.titles(colour);
-        rows.iter().for_each(|row| text += &table.row(row, colour));
-        if figures.len() > 1 {
-            text += &line(&format!("x: time as a multiple of that of {}, then and here.", first.system), Style::Dim);
-        }
-    }
-    for difference in &preset.differences {
-        text += &line(difference, Style::Dim);
-    }
-    text + &line(&format!("Source: {}", preset.source), Style::Dim)
 }
 
 fn scaled(preset: &PresetRecord) -> Option<String> {
@@ -52,23 +54,19 @@ fn scaled(preset: &PresetRecord) -> Option<String> {
     (!changes.is_empty()).then(|| format!("Scaled by {}: {}.", preset.scale, changes.join(", ")))
 }
 
-fn row(original: &Original, here: Option<f64>, first: &Original, first_here: Option<f64>) -> Row {
+fn row(original: &Original, here: Option<f64>, (first, first_here): (&Original, Option<f64>)) -> Vec<FigureText> {
     let dash = || "-".to_owned();
     let times = |value: f64, first: f64| match original.measure {
         OriginalMeasure::MakespanS => units::ratio(value / first),
         OriginalMeasure::OpsPerS { .. } | OriginalMeasure::InputPerS { .. } => units::ratio(first / value),
     };
-    let ours = match (here, first_here) {
-        (Some(here), Some(first)) => times(here, first),
-        _ => dash(),
-    };
     vec![
-        (original.system.clone(), Style::Plain),
-        (figure(original, original.value), Style::Plain),
-        (times(original.value, first.value), Style::Dim),
-        (original.store.clone().unwrap_or_else(dash), Style::Plain),
-        (here.map_or_else(dash, |here| figure(original, here)), Style::Plain),
-        (ours, Style::Dim),
+        original.system.clone().into(),
+        figure(original, original.value).into(),
+        FigureText::toned(times(original.value, first.value), Tone::Faint),
+        original.store.clone().unwrap_or_else(dash).into(),
+        here.map_or_else(dash, |here| figure(original, here)).into(),
+        FigureText::toned(here.zip(first_here).map_or_else(dash, |(here, first)| times(here, first)), Tone::Faint),
     ]
 }
 
@@ -106,8 +104,8 @@ fn here(study: &Study, original: &Original) -> Option<f64> {
 
 #[cfg(test)]
 mod tests {
-    use super::section;
-    use crate::layout::{Colour, WIDTH, width};
+    use super::blocks;
+    use crate::block::Block;
     use study::{Cell, Original, OriginalMeasure, PresetRecord, Quantity, Reason, ReasonKind, Scaled, Study, Verdict};
 
     fn study() -> Study {
@@ -149,31 +147,35 @@ mod tests {
         }
     }
 
+    /// The rows of the table, and the sentences.
+    fn drawn() -> (Vec<String>, Vec<String>) {
+        let study = study();
+        let (mut rows, mut said) = (Vec::new(), Vec::new());
+        for block in study.preset.iter().flat_map(|preset| blocks(&study, preset)) {
+            match block {
+                Block::Table(it) => rows.extend(
+                    it.rows.iter().map(|row| row.iter().map(|it| it.text.as_str()).collect::<Vec<_>>().join(" ")),
+                ),
+                Block::Sentence(it) => said.push(it.text),
+                other => panic!("{other:?}"),
+            }
+        }
+        (rows, said)
+    }
+
     #[test]
     fn then_and_here_stand_side_by_side_with_their_own_multiples() {
-        let text = section(&study(), Colour::Never);
-        let line = |start: &str| text.lines().find(|line| line.trim_start().starts_with(start)).unwrap_or_default();
-        let words = |start: &str| line(start).split_whitespace().map(str::to_owned).collect::<Vec<_>>().join(" ");
-        assert_eq!(words("Null"), "Null 5.00 s x1.00 null 500 ms x1.00");
-        assert_eq!(words("RAM"), "RAM 21.3 s x4.26 ram 1.00 s x2.00");
-        assert!(words("dict").contains("2.70k messages/s") && words("dict").contains("1.00k messages/s"), "{text}");
-        assert!(
-            text.contains("Scaled by 0.1: 1,000 profiles instead of 10,000.") && text.contains("--repeats"),
-            "{text}"
-        );
-        assert!(text.lines().all(|line| width(line) <= WIDTH), "{text}");
+        let (rows, said) = drawn();
+        assert_eq!(rows[..2], ["Null 5.00 s x1.00 null 500 ms x1.00", "RAM 21.3 s x4.26 ram 1.00 s x2.00"]);
+        assert!(rows[4].contains("2.70k messages/s") && rows[4].contains("1.00k messages/s"), "{rows:?}");
+        assert_eq!(said[0], "Scaled by 0.1: 1,000 profiles instead of 10,000.");
+        assert!(said[1].contains("--repeats") && said[3] == "Source: somebody, somewhere", "{said:?}");
     }
 
     #[test]
     fn what_is_void_or_has_no_counterpart_here_has_no_figure() {
-        let text = section(&study(), Colour::Never);
-        for start in ["Redis TCP", "a system"] {
-            let line = text.lines().find(|line| line.trim_start().starts_with(start)).unwrap_or_default();
-            assert!(
-                line.trim_end().ends_with("-  -") || line.split_whitespace().rev().take(2).all(|word| word == "-"),
-                "{line}"
-            );
-        }
-        assert_eq!(section(&Study::default(), Colour::Never), "");
+        let (rows, _) = drawn();
+        assert!(rows[2].starts_with("Redis TCP") && rows[2].ends_with(" - -"), "{rows:?}");
+        assert!(rows[3].starts_with("a system") && rows[3].ends_with(" - - -"), "{rows:?}");
     }
 }
