@@ -189,10 +189,9 @@ impl Cabinet for File {
             ("transactions", transactions.into()),
         ];
         let config = config.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
-        let sync = if self.mode == Transactions::Flushed { " | HDBOTSYNC" } else { "" };
         let mut set_up = vec![
             format!("tchdbtune(hdb, {}, -1, -1, HDBTLARGE);", database.buckets()),
-            format!("tchdbopen(hdb, \"data.tch\", HDBOWRITER | HDBOCREAT{sync});"),
+            "tchdbopen(hdb, \"data.tch\", HDBOWRITER | HDBOCREAT);".into(),
         ];
         if self.mode != Transactions::Off {
             set_up.push("tchdbtranbegin(hdb); ... tchdbtrancommit(hdb); // around each write".into());
