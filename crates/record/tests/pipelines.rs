@@ -107,7 +107,7 @@ fn pipelines_of_many_connections_are_answered_byte_for_byte_as_without_the_recor
     assert_eq!((sum.not_understood_bytes, sum.answered_bytes), (0, through.iter().map(Vec::len).sum::<usize>() as u64));
 }
 
-/// A conversation: each text is sent, and so many bytes are read then.
+/// A conversation: each text is sent, and then this many bytes are read.
 fn talk(port: u16, parts: &[(&str, usize)], between: impl Fn(usize)) -> Vec<u8> {
     let mut stream = TcpStream::connect(("127.0.0.1", port)).unwrap();
     stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
