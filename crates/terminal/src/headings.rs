@@ -2,7 +2,7 @@
 
 use crate::layout::{Colour, Style, paragraph};
 use analysis::{Group, Metric};
-use study::{Class, Status, Study};
+use study::{Class, Study};
 use words::{promise, units};
 
 /// Returns the job and its input, what all cells share, the machine.
@@ -45,22 +45,6 @@ fn trials(study: &Study) -> String {
         1 => format!("{trials} after 1 warm-up"),
         n => format!("{trials} after {n} warm-ups"),
     }
-}
-
-/// Says what is still to do in an interrupted study. A cell that is void without a trial will have none, so it is not missing any.
-pub(crate) fn unfinished(study: &Study) -> Option<String> {
-    let wanted = study.repeats as usize;
-    let cells = study.cells.iter().filter(|cell| cell.verdict.status != Status::Void || cell.was_run());
-    let (planned, missing) = cells.fold((0, 0), |(planned, missing), cell| {
-        (planned + wanted, missing + wanted.saturating_sub(cell.counted().count()))
-    });
-    (missing > 0).then(|| {
-        format!(
-            "Unfinished: {} of {} trials are missing. Continue with --resume.",
-            units::whole(missing as u64),
-            units::whole(planned as u64)
-        )
-    })
 }
 
 pub(crate) fn heading(group: &Group<'_>) -> String {
