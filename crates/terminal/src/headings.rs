@@ -3,21 +3,15 @@
 use crate::layout::{Colour, Style, paragraph};
 use analysis::{Group, Metric};
 use study::{Class, Study};
-use words::{promise, units};
+use words::{parameters, promise, units};
 
 /// Returns the job and its input, what all cells share, the machine.
 pub(crate) fn title(study: &Study, colour: Colour) -> String {
-    let mut jobs: Vec<&str> = study.cells.iter().map(|cell| cell.job.as_str()).collect();
-    jobs.dedup();
-    if jobs.is_empty() {
+    if study.cells.is_empty() {
         return paragraph("This study has no cells.", 1, 1, Style::Plain, colour);
     }
-    let mut title = jobs.join(", ");
-    if let Some(name) = study.input.get("name").and_then(|name| name.as_str()) {
-        title += &format!(" on {name}");
-    }
-    let mut text = paragraph(&title, 1, 3, Style::Bold, colour);
-    let mut facts = words::parameters::shared_parameters(study);
+    let mut text = paragraph(&parameters::jobs_and_input(study).concat(), 1, 3, Style::Bold, colour);
+    let mut facts = parameters::shared_parameters(study);
     facts.push(trials(study));
     text += &paragraph(&facts.join(" · "), 1, 1, Style::Dim, colour);
     if !study.host.cpu.is_empty() {
