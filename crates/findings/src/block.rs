@@ -79,7 +79,7 @@ pub struct FigureColumn {
     pub spare: u8,
 }
 
-/// What stands in a column.
+/// The role of a column: what stands in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ColumnRole {
     /// Words.

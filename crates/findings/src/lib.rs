@@ -39,6 +39,7 @@ pub mod tune;
 mod view;
 
 pub use block::{Block, Breadth, ColumnRole, FigureColumn, FigureTable, FigureText, Sentence, Tone};
+pub use caution::unfinished;
 pub use chart::{BarPart, Bars, Chart, Curve, DataTable, LinePlot, PlotLine, Sketch, slug};
 pub use finding::{Arrangement, Finding, FindingPart, all, take};
 pub use identity::{Identities, label, study_label};

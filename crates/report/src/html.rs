@@ -91,23 +91,9 @@ fn has_cells(report: &Report<'_>) -> bool {
 }
 
 fn title(report: &Report<'_>) -> String {
-    let study = &*report.study;
-    let mut jobs: Vec<&str> = study.cells.iter().map(|cell| cell.job.as_str()).collect();
-    jobs.dedup();
-    jobs.truncate(4);
-    if !has_cells(report) {
-        jobs.insert(0, "crash");
-    }
-    let input =
-        study.input.get("name").and_then(|name| name.as_str()).map(|name| format!(" on {name}")).unwrap_or_default();
-    match report.named.as_slice() {
-        [_] => format!("{}{input}", jobs.join(", ")),
-        several => format!(
-            "{}: {}",
-            jobs.join(", "),
-            several.iter().map(|it| it.label.as_str()).collect::<Vec<_>>().join(" and ")
-        ),
-    }
+    let [jobs, input] = words::parameters::jobs_and_input(&report.study);
+    let names: Vec<&str> = report.named.iter().map(|it| it.label.as_str()).collect();
+    if names.len() == 1 { jobs + &input } else { format!("{jobs}: {}", names.join(" and ")) }
 }
 
 fn navigation(report: &Report<'_>) -> Markup {

@@ -60,21 +60,8 @@ pub(crate) fn notices(report: &Report<'_>) -> Vec<Notice> {
         let text = "so its figures are not to be trusted before kvtrial selftest passes";
         add(Severity::Bad, format!("{failed} proofs of the self-test failed on this machine, {text}."));
     }
-    let wanted = study.repeats as usize;
-    let missing: usize = study
-        .cells
-        .iter()
-        .filter(|cell| cell.verdict.status != Status::Void || cell.was_run())
-        .map(|cell| wanted.saturating_sub(cell.counted().count()))
-        .sum();
-    if missing > 0 && report.named.len() == 1 {
-        add(
-            Severity::Warning,
-            format!(
-                "Unfinished: {} trials are missing. kvtrial run … --resume continues it.",
-                words::units::whole(missing as u64)
-            ),
-        );
+    if let Some(unfinished) = findings::unfinished(study).filter(|_| report.named.len() == 1) {
+        add(Severity::Warning, unfinished);
     }
     if let Some(crash) = &study.crash {
         let wanted = |case: &&CrashCase| case.promise != Promise::NothingToShow;

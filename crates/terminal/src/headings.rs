@@ -2,22 +2,16 @@
 
 use crate::layout::{Colour, Style, paragraph};
 use analysis::{Group, Metric};
-use study::{Class, Status, Study};
-use words::{promise, units};
+use study::{Class, Study};
+use words::{parameters, promise, units};
 
 /// Returns the job and its input, what all cells share, the machine.
 pub(crate) fn title(study: &Study, colour: Colour) -> String {
-    let mut jobs: Vec<&str> = study.cells.iter().map(|cell| cell.job.as_str()).collect();
-    jobs.dedup();
-    if jobs.is_empty() {
+    if study.cells.is_empty() {
         return paragraph("This study has no cells.", 1, 1, Style::Plain, colour);
     }
-    let mut title = jobs.join(", ");
-    if let Some(name) = study.input.get("name").and_then(|name| name.as_str()) {
-        title += &format!(" on {name}");
-    }
-    let mut text = paragraph(&title, 1, 3, Style::Bold, colour);
-    let mut facts = words::parameters::shared_parameters(study);
+    let mut text = paragraph(&parameters::jobs_and_input(study).concat(), 1, 3, Style::Bold, colour);
+    let mut facts = parameters::shared_parameters(study);
     facts.push(trials(study));
     text += &paragraph(&facts.join(" · "), 1, 1, Style::Dim, colour);
     if !study.host.cpu.is_empty() {
@@ -45,22 +39,6 @@ fn trials(study: &Study) -> String {
         1 => format!("{trials} after 1 warm-up"),
         n => format!("{trials} after {n} warm-ups"),
     }
-}
-
-/// Says what is still to do in an interrupted study. A cell that is void without a trial will have none, so it is not missing any.
-pub(crate) fn unfinished(study: &Study) -> Option<String> {
-    let wanted = study.repeats as usize;
-    let cells = study.cells.iter().filter(|cell| cell.verdict.status != Status::Void || cell.was_run());
-    let (planned, missing) = cells.fold((0, 0), |(planned, missing), cell| {
-        (planned + wanted, missing + wanted.saturating_sub(cell.counted().count()))
-    });
-    (missing > 0).then(|| {
-        format!(
-            "Unfinished: {} of {} trials are missing. Continue with --resume.",
-            units::whole(missing as u64),
-            units::whole(planned as u64)
-        )
-    })
 }
 
 pub(crate) fn heading(group: &Group<'_>) -> String {

@@ -63,7 +63,7 @@ pub fn study_table(study: &Study, colour: Colour) -> String {
         blocks::of_part(&mut text, &findings, "", colour);
     }
     text += &reasons::of_many(study, &widespread, colour);
-    if let Some(unfinished) = headings::unfinished(study) {
+    if let Some(unfinished) = findings::unfinished(study) {
         text += &paragraph(&unfinished, 1, 3, Style::Warning, colour);
     }
     let all: Vec<&Cell> = study.cells.iter().collect();

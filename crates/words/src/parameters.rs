@@ -11,8 +11,23 @@ pub const SILENT: [(&str, &str, &str); 3] =
 /// What any job has that can run by time, and does not.
 const BY_WORK: (&str, &str) = ("seconds", "0");
 
+/// Jobs that are named.
+const MOST_JOBS: usize = 4;
+
 /// From here on a count has separators.
 const LONG: u64 = 10_000;
+
+/// Returns the jobs of a study, and what they ran on: `fans` and ` on debian_fans_10k`. A study that only crashed stores is a `crash`.
+pub fn jobs_and_input(study: &Study) -> [String; 2] {
+    let mut jobs: Vec<&str> = study.cells.iter().map(|cell| cell.job.as_str()).collect();
+    jobs.dedup();
+    jobs.truncate(MOST_JOBS);
+    if jobs.is_empty() && study.crash.is_some() {
+        jobs.push("crash");
+    }
+    let input = study.input.get("name").and_then(|name| name.as_str()).map(|name| format!(" on {name}"));
+    [jobs.join(", "), input.unwrap_or_default()]
+}
 
 /// Returns `records=1,000,000`, without what says nothing: a value that another parameter of the line gives (`read=workload`), and one that
 /// changes nothing where it is.

@@ -421,7 +421,7 @@ pub fn troubled() -> Study {
     study.cells[5] = Cell {
         job: "fans".into(),
         store: HOSTILE.into(),
-        class: Class::Network.into(),
+        class: Class::Network,
         durability: Some(Durability::None),
         verdict: Verdict::of([reason(ReasonKind::NotStarted, 1, HOSTILE)]),
         store_config: [(HOSTILE.to_owned(), HOSTILE.to_owned())].into(),

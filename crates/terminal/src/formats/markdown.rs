@@ -12,10 +12,7 @@ use words::{Batches, left_sentences, promise};
 /// Writes a table for every combination of parameters and every group that may be ranked together, best first; void cells last, with their
 /// reasons beneath.
 pub fn study_markdown(study: &Study) -> String {
-    let mut jobs: Vec<&str> = study.cells.iter().map(|cell| cell.job.as_str()).collect();
-    jobs.dedup();
-    let input = study.input.get("name").and_then(|name| name.as_str()).map(|name| format!(" on {name}"));
-    let mut text = format!("### {}\n", escaped(&format!("{}{}", jobs.join(", "), input.unwrap_or_default())));
+    let mut text = format!("### {}\n", escaped(&words::parameters::jobs_and_input(study).concat()));
     let grouped = Grouped::all(study);
     let findings = findings::all(&View::of(study, &grouped).without_pictures());
     let table = ranking::table(study, &grouped);
