@@ -1,6 +1,6 @@
 //! When requests come.
 
-use super::picture::{Axis, FitLine, Picture, Scale, thin};
+use super::picture::{Axis, FitLine, Picture, Scale, Way, thin};
 use super::{TraceFit, finding};
 use crate::block::Block;
 use crate::chart::DataTable;
@@ -43,6 +43,7 @@ pub(super) fn find(fit: &TraceFit<'_>) -> Option<Finding> {
             Axis { name: "requests per second", unit: "count", scale: Scale::Linear },
         ],
         lines: vec![FitLine { name: "requests".into(), points: thin(rates) }],
+        way: Way::Straight,
         marks: Vec::new(),
         table,
     };

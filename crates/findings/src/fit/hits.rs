@@ -1,6 +1,6 @@
 //! What caches of any size would hit, with the cliffs; and how far what makes the like is off.
 
-use super::picture::{Axis, FitLine, Picture, Scale};
+use super::picture::{Axis, FitLine, Picture, Scale, Way};
 use super::{TraceFit, finding};
 use crate::block::{Block, FigureTable};
 use crate::chart::DataTable;
@@ -58,6 +58,7 @@ pub(super) fn find(fit: &TraceFit<'_>) -> Option<Finding> {
             Axis { name: "hits", unit: "percent", scale: Scale::Linear },
         ],
         lines,
+        way: Way::Straight,
         marks: cliffs.iter().map(|cliff| cliff.keys.map(|keys| keys as f64)).collect(),
         table,
     };

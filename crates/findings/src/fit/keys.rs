@@ -1,6 +1,6 @@
 //! How popular keys are, and how they change.
 
-use super::picture::{Axis, FitLine, Picture, Scale, thin};
+use super::picture::{Axis, FitLine, Picture, Scale, Way, thin};
 use super::{TraceFit, finding};
 use crate::block::{Block, FigureTable};
 use crate::chart::DataTable;
@@ -34,6 +34,7 @@ pub(super) fn popularity(fit: &TraceFit<'_>) -> Option<Finding> {
             Axis { name: "requests", unit: "count", scale: Scale::Logarithmic },
         ],
         lines,
+        way: Way::Straight,
         marks: Vec::new(),
         table,
     };
@@ -98,6 +99,7 @@ pub(super) fn working_set(fit: &TraceFit<'_>) -> Option<Finding> {
             FitLine { name: "different".into(), points: thin(different) },
             FitLine { name: "new".into(), points: thin(new) },
         ],
+        way: Way::Straight,
         marks: Vec::new(),
         table: figures,
     };

@@ -24,6 +24,14 @@ pub(super) struct Axis {
     pub(super) scale: Scale,
 }
 
+/// The way from one point to the next.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Way {
+    Straight,
+    /// As before, until the next point: a share of the values.
+    Steps,
+}
+
 /// A line.
 pub(super) struct FitLine {
     pub(super) name: String,
@@ -38,6 +46,7 @@ pub(super) struct Picture {
     pub(super) description: String,
     pub(super) axes: [Axis; 2],
     pub(super) lines: Vec<FitLine>,
+    pub(super) way: Way,
     /// Ranges of the first axis that are marked.
     pub(super) marks: Vec<[f64; 2]>,
     pub(super) table: DataTable,
@@ -88,6 +97,9 @@ impl Picture {
                 "type": "line", "name": line.name, "showSymbol": data.len() < 2, "data": data,
                 "lineStyle": { "width": 2, "type": if at == 0 { "solid" } else { "dashed" } }, "itemStyle": { "color": format!("$c{at}") },
             });
+            if self.way == Way::Steps {
+                series["step"] = "end".into();
+            }
             if at == 0 && !self.marks.is_empty() {
                 let areas: Vec<Value> = self.marks.iter().map(|[from, to]| json!([{ "xAxis": from }, { "xAxis": to }])).collect();
                 series["markArea"] = json!({ "silent": true, "itemStyle": { "color": "$stall" }, "data": areas });

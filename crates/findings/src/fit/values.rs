@@ -1,6 +1,6 @@
 //! What is asked of keys, how large values are, and how long they live.
 
-use super::picture::{Axis, FitLine, Picture, Scale, shares};
+use super::picture::{Axis, FitLine, Picture, Scale, Way, shares};
 use super::{TraceFit, finding};
 use crate::block::Block;
 use crate::chart::{Chart, DataTable};
@@ -66,6 +66,7 @@ pub(super) fn sizes(fit: &TraceFit<'_>) -> Option<Finding> {
             Axis { name: "share of the values", unit: "percent", scale: Scale::Linear },
         ],
         lines: vec![FitLine { name: "values".into(), points: shares(&sorted, f64::from) }],
+        way: Way::Steps,
         marks: Vec::new(),
         table: quantiles(&sorted, "Bytes", |bytes| units::bytes(bytes.into())),
     };
@@ -95,6 +96,7 @@ pub(super) fn lives(fit: &TraceFit<'_>) -> Option<Finding> {
             Axis { name: "share of the times to live", unit: "percent", scale: Scale::Linear },
         ],
         lines: vec![FitLine { name: "times to live".into(), points: shares(&sorted, |ttl_ms| ttl_ms as f64 / 1000.0) }],
+        way: Way::Steps,
         marks: Vec::new(),
         table: quantiles(&sorted, "Time to live", time),
     };

@@ -133,7 +133,9 @@ impl LikeTrace {
         };
         for round in 0..ROUNDS {
             let drawn = like.draw(ids.len(), seed ^ round as u64);
-            let (found, _) = distances(&drawn, ids.len());
+            let (found, found_new) = distances(&drawn, ids.len());
+            // Where no key was found that can be asked for again, a new one comes too.
+            like.new_keys = (like.new_keys * new as f64 / found_new.max(1) as f64).min(1.0);
             let found_all = found.iter().sum::<u64>().max(1) as f64;
             for range in &mut like.distances {
                 let [wanted, found] =
@@ -280,6 +282,8 @@ mod tests {
         let zipf = like.distance_of(&trace, &zipf_keys(&trace, 0.688, 7), 7);
         assert!(zipf.hits > 3.0 * distance.hits && zipf.popularity < distance.popularity, "{zipf:?} {distance:?}");
         assert_eq!(like.draw(1000, 5), like.draw(1000, 5));
+        let keys = like.keys(&trace, 9).into_iter().max().unwrap_or(0);
+        assert!((13_300..14_200).contains(&keys), "{keys} of 13,756");
     }
 
     #[test]
