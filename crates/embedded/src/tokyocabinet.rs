@@ -87,8 +87,8 @@ fn open(spec: &Spec, directory: &Path) -> Result<Box<dyn Store>, StoreError> {
     let buckets = BUCKETS.read(spec)?;
     let library = LIBRARY.of(info, spec)?;
     let path = place(directory, "tch")?;
-    let database = Database::open(library, &path, buckets)
-        .map_err(|Fault(words)| StoreError::open(path.display(), words))?;
+    let database =
+        Database::open(library, &path, buckets).map_err(|Fault(words)| StoreError::open(path.display(), words))?;
     Ok(Opened::store(File { database, mode, writers: Mutex::new(()) }, Capabilities { durability, ..declares(spec) }))
 }
 

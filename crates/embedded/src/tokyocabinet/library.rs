@@ -100,11 +100,7 @@ unsafe impl Sync for Database {}
 
 impl Database {
     /// Opens or creates a file, which gets this number of buckets when it is new.
-    pub fn open(
-        library: &'static TokyoCabinet,
-        path: &Path,
-        buckets: u64,
-    ) -> Result<Database, Fault> {
+    pub fn open(library: &'static TokyoCabinet, path: &Path, buckets: u64) -> Result<Database, Fault> {
         let path = CString::new(path.as_os_str().as_bytes())?;
         // SAFETY: makes an object, which `Database` deletes when dropped.
         let hdb = unsafe { (library.functions.new)() };
