@@ -41,7 +41,7 @@ mod tests {
             it.not_measured = Some("nothing was written".into());
         });
         let damaged = cut(|it| it.not_measured = Some("the file system was damaged".into()));
-        assert_eq!(promise(Durability::Os, &[lost.clone()]), Promise::Kept);
+        assert_eq!(promise(Durability::Os, std::slice::from_ref(&lost)), Promise::Kept);
         assert_eq!(promise(Durability::Os, &[torn]), Promise::Broken);
         assert_eq!(promise(Durability::Commit, &[idle.clone(), lost]), Promise::Broken);
         assert_eq!(promise(Durability::Commit, &[idle, damaged]), Promise::NotShown);
