@@ -125,7 +125,7 @@ impl<'a> Whole<'a> {
         }
         let reads = |at: &usize| match self.operations[*at].kind {
             Kind::Sum(_) => kept.contains(at),
-            Kind::Add { now: Some(_), .. } => kept.contains(at) && conditions.contains(at),
+            Kind::Add { now: Some(_), .. } => conditions.contains(at),
             _ => false,
         };
         let readers: Vec<&Operation> =

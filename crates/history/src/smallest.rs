@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use crate::bounds::Bounds;
 use crate::judge::{Known, know};
-use crate::operation::{End, Operation};
+use crate::operation::{End, Kind, Operation};
 use crate::part::{Item, Whole};
 use crate::verdict::{Contradiction, Reason};
 
@@ -20,7 +20,11 @@ pub(crate) fn of(operations: &[Operation], some: &[usize], bounds: &Bounds) -> C
 /// Returns the smallest contradiction within what was sent until the answer to an operation.
 pub(crate) fn until(operations: &[Operation], at: usize, bounds: &Bounds) -> Contradiction {
     let end = operations[at].answered_ns();
-    let matters = |it: &Operation| it.counts() && it.sent_ns <= end && (it.kind.changes() || it.answered_ns() <= end);
+    let matters = |it: &Operation| match it.kind {
+        // What was sent later may be in a list read before: that is wrong, and part of what is shown.
+        Kind::Append(_) => it.counts(),
+        _ => it.counts() && it.sent_ns <= end && (it.kind.changes() || it.answered_ns() <= end),
+    };
     let whole = Whole::new(operations);
     let some: Vec<usize> = (0..operations.len()).filter(|it| matters(&operations[*it])).collect();
     shrink(&whole, whole.items(some.iter().copied()), end, bounds)
@@ -38,19 +42,10 @@ fn shrink(whole: &Whole<'_>, mut items: Vec<Item>, until: u64, bounds: &Bounds) 
             let rest: Vec<Item> = items[..from].iter().chain(&items[end..]).copied().collect();
             let part = whole.part(&rest);
             judged += part.0.len();
-            if contradicts(&part, until, bounds) {
-                let needed = whole.items(part.0.iter().map(|it| it.0));
-                let (before, fewer) = (items.len(), rest.len());
-                let conditions: HashSet<Item> = rest.into_iter().collect();
-                items = needed
-                    .into_iter()
-                    .filter(|it| matches!(it, Item::Operation(_)) || conditions.contains(it))
-                    .collect();
-                smaller |= items.len() < before;
-                // What is needed by the rest comes back with it.
-                if items.len() > fewer {
-                    from += items.len() - fewer;
-                }
+            let fewer = self::fewer(whole, &rest, &part.0);
+            if fewer.len() < items.len() && contradicts(&part, until, bounds) {
+                items = fewer;
+                smaller = true;
             } else {
                 from = end;
             }
@@ -68,6 +63,13 @@ fn shrink(whole: &Whole<'_>, mut items: Vec<Item>, until: u64, bounds: &Bounds) 
         _ => Reason::NoOrder,
     };
     Contradiction { operations: part, start, reason }
+}
+
+/// Returns what can be left out of a part: what the rest needs has come back with it.
+fn fewer(whole: &Whole<'_>, rest: &[Item], part: &[(usize, Operation)]) -> Vec<Item> {
+    let rest: HashSet<&Item> = rest.iter().collect();
+    let needed = whole.items(part.iter().map(|it| it.0));
+    needed.into_iter().filter(|it| matches!(it, Item::Operation(_)) || rest.contains(it)).collect()
 }
 
 /// Tells whether a part contradicts by a time.

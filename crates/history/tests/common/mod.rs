@@ -38,7 +38,11 @@ impl Held {
             Kind::Delete => Some(Self::Nothing),
             Kind::Get(it) => same(*self == version(it)),
             Kind::CompareAndSet { expected, new, swap: Swap::Done } => {
-                if *self == version(expected) { Some(Self::Version(*new)) } else { None }
+                if *self == version(expected) {
+                    Some(Self::Version(*new))
+                } else {
+                    None
+                }
             }
             Kind::CompareAndSet { expected, .. } => same(*self != version(expected)),
             Kind::Add { by, now } => {
