@@ -17,6 +17,7 @@ mod plots;
 mod reproduce;
 mod view;
 
+pub use html::STYLE;
 #[cfg(feature = "plots")]
 pub use plots::{Plot, PlotError};
 pub use view::{Named, Report};
