@@ -28,6 +28,7 @@ mod report_files;
 mod run;
 pub mod selftest;
 mod shown;
+mod site;
 mod stores;
 mod tables;
 mod target;
@@ -79,6 +80,7 @@ fn user_command(command: Command) -> Result<u8, CommandFailure> {
         Command::Tune(arguments) => tune::tune_command(&arguments),
         Command::Compare(arguments) => compare::compare(&arguments),
         Command::Report(arguments) => report::report(&arguments),
+        Command::Site(arguments) => site::site(&arguments),
         Command::Record(arguments) => record::record(&arguments),
         Command::Fit(arguments) => fit::fit(&arguments),
         Command::Query(arguments) => query::query(&arguments),

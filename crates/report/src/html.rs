@@ -7,6 +7,8 @@ mod charts;
 mod context;
 mod data;
 
+pub use assets::STYLE;
+
 use crate::downloads::{self, Download};
 use crate::notices::{Severity, notices};
 use crate::view::Report;

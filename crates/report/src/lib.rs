@@ -17,7 +17,11 @@ mod plots;
 mod reproduce;
 mod view;
 
+<<<<<<< HEAD
 pub use html::bare::FindingsPage;
+=======
+pub use html::STYLE;
+>>>>>>> site
 #[cfg(feature = "plots")]
 pub use plots::{Plot, PlotError};
 pub use view::{Named, Report};

@@ -70,6 +70,22 @@ pub enum ComparisonFormat {
     Json,
 }
 
+/// Options of `site`.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "The first page asks what your work is like and says which stores are first for it; every study has its own report beside it. Only \
+                  results with an equal job, parameters, input, machine, class and durability share a list. Exit status: 0 written, 2 bad usage, or a \
+                  study that is damaged or newer than this build."
+)]
+pub struct SiteArguments {
+    /// Directories with studies, in or below them
+    #[arg(value_name = "DIR", required = true)]
+    pub studies: Vec<PathBuf>,
+    /// The directory for the pages; one that was there is replaced page by page
+    #[arg(short, long, value_name = "DIR", default_value = "site")]
+    pub out: PathBuf,
+}
+
 /// Options of `report`.
 #[derive(Debug, Args)]
 pub struct ReportArguments {

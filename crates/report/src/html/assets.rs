@@ -7,7 +7,7 @@ pub(crate) const CHART: &str = include_str!("../../assets/chart.js");
 /// The script that moves things in the page.
 pub(crate) const PAGE: &str = include_str!("../../assets/page.js");
 /// The style sheet of the page.
-pub(crate) const STYLE: &str = include_str!("../../assets/page.css");
+pub const STYLE: &str = include_str!("../../assets/page.css");
 /// The font of PNG files; see `vendor/font/README.md`.
 #[cfg(feature = "plots")]
 pub(crate) const FONT: &[u8] = include_bytes!("../../vendor/font/DejaVuSans-subset.ttf");

@@ -1,0 +1,25 @@
+//! A static site over many studies: which stores are first for work like yours, on which machine, and by how much.
+//!
+//! * [`Collection::read`] finds the studies below some directories and reads them.
+//! * [`boards`] puts cells together that may be compared: those with an equal [`ComparisonKey`], and no others.
+//! * [`write`](fn@write) writes the pages. They need no server and no network, and work from a file.
+//!
+//! What never lives here: running or measuring anything, the test of whether two cells differ (crate `analysis`), how a single study is
+//! shown (crate `report`).
+
+#![cfg_attr(test, allow(clippy::unwrap_used))]
+
+mod board;
+mod collection;
+mod history;
+mod key;
+mod page;
+mod work;
+mod write;
+
+pub use board::{Board, Entry, boards};
+pub use collection::{Collection, Published, SiteError};
+pub use history::{ChangePoint, History, histories};
+pub use key::ComparisonKey;
+pub use work::{ReadShare, Work, WorkSize};
+pub use write::write;
