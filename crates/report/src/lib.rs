@@ -17,11 +17,8 @@ mod plots;
 mod reproduce;
 mod view;
 
-<<<<<<< HEAD
-pub use html::bare::FindingsPage;
-=======
 pub use html::STYLE;
->>>>>>> site
+pub use html::bare::FindingsPage;
 #[cfg(feature = "plots")]
 pub use plots::{Plot, PlotError};
 pub use view::{Named, Report};
