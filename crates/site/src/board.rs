@@ -2,7 +2,7 @@
 
 use crate::collection::{Collection, Published};
 use crate::key::ComparisonKey;
-use crate::work::Work;
+use crate::work::WorkKind;
 use analysis::{Metric, Rank, Replication};
 use std::collections::BTreeMap;
 use study::{Cell, Quantity};
@@ -19,7 +19,7 @@ pub struct Board<'c> {
     /// Whether they replicate, where they are distributed and it is known.
     pub replication: Option<Replication>,
     /// What their work is like.
-    pub work: Work,
+    pub work: WorkKind,
     /// The results: those with a place, then others with figures, then void ones.
     pub entries: Vec<Entry<'c>>,
 }
@@ -87,7 +87,7 @@ fn of_key<'c>(key: &ComparisonKey, cells: &[(&'c Published, &'c Cell)]) -> Vec<B
         let entries: Vec<Entry<'_>> = group.cells.iter().filter_map(entry).collect();
         let newest = entries.first()?;
         let id = if several { format!("{}-{at}", key.id()) } else { key.id() };
-        let work = Work::of(newest.cell, &newest.published.study.host);
+        let work = WorkKind::of(newest.cell, &newest.published.study.host);
         Some(Board { key: key.clone(), id, metric: group.metric, replication: group.replication, work, entries })
     };
     groups.into_iter().enumerate().filter_map(board).collect()

@@ -21,5 +21,5 @@ pub use board::{Board, Entry, boards};
 pub use collection::{Collection, Published, SiteError};
 pub use history::{ChangePoint, History, histories};
 pub use key::ComparisonKey;
-pub use work::{ReadShare, Work, WorkSize};
+pub use work::{ReadShare, WorkKind, WorkSize};
 pub use write::write;

@@ -7,7 +7,7 @@ mod rows;
 
 pub(crate) use board::board_page;
 pub(crate) use index::index_page;
-pub(crate) use listing::{Subject, listing_page};
+pub(crate) use listing::{ListingSubject, listing_page};
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;

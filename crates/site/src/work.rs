@@ -4,7 +4,7 @@ use study::{Cell, HostFacts};
 
 /// What the work of a cell is like.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Work {
+pub struct WorkKind {
     /// What most operations are.
     pub reads: ReadShare,
     /// How much there is, against the memory of the machine.
@@ -34,9 +34,9 @@ pub enum WorkSize {
 /// The share from which on operations are mostly of one kind.
 const MOSTLY: f64 = 0.8;
 
-impl Work {
+impl WorkKind {
     /// Returns what the work of a cell is like, by what its trials did.
-    pub fn of(cell: &Cell, host: &HostFacts) -> Work {
+    pub fn of(cell: &Cell, host: &HostFacts) -> WorkKind {
         let operations: u64 = cell.counted().map(|trial| trial.operations).sum();
         let share = (cell.hits + cell.misses) as f64 / operations.max(1) as f64;
         let reads = match share {
@@ -45,7 +45,7 @@ impl Work {
             _ => ReadShare::Both,
         };
         let size = if cell.logical_bytes > host.memory_bytes / 2 { WorkSize::Larger } else { WorkSize::Fits };
-        Work { reads, size }
+        WorkKind { reads, size }
     }
 }
 

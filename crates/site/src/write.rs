@@ -4,7 +4,7 @@ use crate::board::{Board, boards};
 use crate::collection::{Collection, Published, SiteError, plain};
 use crate::history::histories;
 use crate::key::short;
-use crate::page::{Subject, board_page, index_page, listing_page};
+use crate::page::{ListingSubject, board_page, index_page, listing_page};
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -22,7 +22,7 @@ pub fn write(collection: &Collection, out: &Path) -> Result<(), SiteError> {
         put(&out.join("boards").join(format!("{}.html", board.id)), &board_page(board))?;
     }
     for (subject, name) in subjects(&boards) {
-        let file = if subject == Subject::Machine { short(&name) } else { plain(&name) };
+        let file = if subject == ListingSubject::Machine { short(&name) } else { plain(&name) };
         let page = listing_page(subject, &name, &of(&boards, subject, &name));
         put(&out.join(subject.directory()).join(format!("{file}.html")), &page)?;
     }
@@ -30,25 +30,25 @@ pub fn write(collection: &Collection, out: &Path) -> Result<(), SiteError> {
 }
 
 /// Stores, jobs and machines with a page.
-fn subjects(boards: &[Board<'_>]) -> Vec<(Subject, String)> {
+fn subjects(boards: &[Board<'_>]) -> Vec<(ListingSubject, String)> {
     let mut found = BTreeMap::new();
     for board in boards {
-        found.insert((1, board.key.job.clone()), Subject::Job);
-        found.insert((2, board.key.machine.clone()), Subject::Machine);
+        found.insert((1, board.key.job.clone()), ListingSubject::Job);
+        found.insert((2, board.key.machine.clone()), ListingSubject::Machine);
         for entry in &board.entries {
-            found.insert((0, entry.cell.product.clone()), Subject::Store);
+            found.insert((0, entry.cell.product.clone()), ListingSubject::Store);
         }
     }
     found.into_iter().map(|((_, name), subject)| (subject, name)).collect()
 }
 
 /// The boards of a store, a job or a machine.
-fn of<'c>(boards: &[Board<'c>], subject: Subject, name: &str) -> Vec<Board<'c>> {
+fn of<'c>(boards: &[Board<'c>], subject: ListingSubject, name: &str) -> Vec<Board<'c>> {
     let shown = |board: &Board<'c>| {
         let kept = board.entries.iter().filter(|entry| match subject {
-            Subject::Store => entry.cell.product == name,
-            Subject::Job => board.key.job == name,
-            Subject::Machine => board.key.machine == name,
+            ListingSubject::Store => entry.cell.product == name,
+            ListingSubject::Job => board.key.job == name,
+            ListingSubject::Machine => board.key.machine == name,
         });
         let entries: Vec<_> = kept.cloned().collect();
         (!entries.is_empty()).then(|| Board { key: board.key.clone(), id: board.id.clone(), entries, ..*board })

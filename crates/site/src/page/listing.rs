@@ -7,7 +7,7 @@ use maud::html;
 
 /// What a page is about.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Subject {
+pub(crate) enum ListingSubject {
     /// A product.
     Store,
     /// A job.
@@ -16,19 +16,19 @@ pub(crate) enum Subject {
     Machine,
 }
 
-impl Subject {
+impl ListingSubject {
     /// Returns the directory of its pages.
     pub(crate) fn directory(self) -> &'static str {
         match self {
-            Subject::Store => "stores",
-            Subject::Job => "jobs",
-            Subject::Machine => "machines",
+            ListingSubject::Store => "stores",
+            ListingSubject::Job => "jobs",
+            ListingSubject::Machine => "machines",
         }
     }
 }
 
 /// Returns the page of a store, a job or a machine, with the results on these boards; those of one store are its own only.
-pub(crate) fn listing_page(subject: Subject, name: &str, boards: &[Board<'_>]) -> String {
+pub(crate) fn listing_page(subject: ListingSubject, name: &str, boards: &[Board<'_>]) -> String {
     let results: usize = boards.iter().map(|board| board.entries.len()).sum();
     let first = boards.iter().flat_map(Board::leaders).count();
     let content = html! {
@@ -36,8 +36,8 @@ pub(crate) fn listing_page(subject: Subject, name: &str, boards: &[Board<'_>]) -
             h1 { (name) }
             p.headline {
                 @match subject {
-                    Subject::Store => { "First, alone or with others, in " (first) " of " (boards.len()) " lists." }
-                    Subject::Job | Subject::Machine => { (results) " results in " (boards.len()) " lists." }
+                    ListingSubject::Store => { "First, alone or with others, in " (first) " of " (boards.len()) " lists." }
+                    ListingSubject::Job | ListingSubject::Machine => { (results) " results in " (boards.len()) " lists." }
                 }
             }
         }
