@@ -21,12 +21,12 @@ pub struct Board<'c> {
     /// What their work is like.
     pub work: WorkKind,
     /// The results: those with a place, then others with figures, then void ones.
-    pub entries: Vec<Entry<'c>>,
+    pub entries: Vec<BoardEntry<'c>>,
 }
 
 /// The result of a store on a board.
 #[derive(Clone, Debug)]
-pub struct Entry<'c> {
+pub struct BoardEntry<'c> {
     /// The cell.
     pub cell: &'c Cell,
     /// The study it is of.
@@ -41,12 +41,12 @@ pub struct Entry<'c> {
 
 impl Board<'_> {
     /// Returns the results that nothing is shown to be better than.
-    pub fn leaders(&self) -> impl Iterator<Item = &Entry<'_>> {
+    pub fn leaders(&self) -> impl Iterator<Item = &BoardEntry<'_>> {
         self.entries.iter().filter(|entry| entry.rank.leads())
     }
 
     /// Returns the best result that is shown to be behind.
-    pub fn next(&self) -> Option<&Entry<'_>> {
+    pub fn next(&self) -> Option<&BoardEntry<'_>> {
         self.entries.iter().find(|entry| matches!(entry.rank, Rank::At(place) | Rank::Tied(place) if place > 1))
     }
 }
@@ -76,7 +76,7 @@ fn of_key<'c>(key: &ComparisonKey, cells: &[(&'c Published, &'c Cell)]) -> Vec<B
         let first = group.cells.first().filter(|first| first.rank.is_listed()).map(|first| first.cell);
         let entry = |ranked: &analysis::RankedCell<'c>| {
             let behind = first.filter(|first| !std::ptr::eq(*first, ranked.cell) && ranked.rank.is_listed());
-            Some(Entry {
+            Some(BoardEntry {
                 cell: ranked.cell,
                 published: of(ranked.cell)?,
                 rank: ranked.rank,
@@ -84,7 +84,7 @@ fn of_key<'c>(key: &ComparisonKey, cells: &[(&'c Published, &'c Cell)]) -> Vec<B
                 behind: behind.and_then(|first| worse(first, ranked.cell, group.metric)),
             })
         };
-        let entries: Vec<Entry<'_>> = group.cells.iter().filter_map(entry).collect();
+        let entries: Vec<BoardEntry<'_>> = group.cells.iter().filter_map(entry).collect();
         let newest = entries.first()?;
         let id = if several { format!("{}-{at}", key.id()) } else { key.id() };
         let work = WorkKind::of(newest.cell, &newest.published.study.host);

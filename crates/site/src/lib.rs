@@ -17,7 +17,7 @@ mod page;
 mod work;
 mod write;
 
-pub use board::{Board, Entry, boards};
+pub use board::{Board, BoardEntry, boards};
 pub use collection::{Collection, Published, SiteError};
 pub use history::{ChangePoint, History, histories};
 pub use key::ComparisonKey;

@@ -2,7 +2,7 @@
 
 use super::rows::{behind, day, figure, job_in_words, kind, machine_address, product, shown_word};
 use super::{Depth, page};
-use crate::board::{Board, Entry};
+use crate::board::{Board, BoardEntry};
 use maud::{Markup, html};
 use study::Status;
 
@@ -58,7 +58,7 @@ fn headline(board: &Board<'_>) -> String {
     }
 }
 
-fn result(board: &Board<'_>, entry: &Entry<'_>) -> Markup {
+fn result(board: &Board<'_>, entry: &BoardEntry<'_>) -> Markup {
     let reasons = &entry.cell.verdict.reasons;
     html! {
         tr {

@@ -1,7 +1,7 @@
 //! Results as rows of a table.
 
 use super::Depth;
-use crate::board::{Board, Entry};
+use crate::board::{Board, BoardEntry};
 use crate::key::short;
 use crate::work::{ReadShare, WorkSize};
 use analysis::{Better, Metric};
@@ -34,17 +34,17 @@ pub(super) fn kind(board: &Board<'_>) -> String {
 }
 
 /// Returns the product with its version as a cell reports them.
-pub(super) fn product(entry: &Entry<'_>) -> String {
+pub(super) fn product(entry: &BoardEntry<'_>) -> String {
     format!("{} {}", entry.cell.product, entry.cell.store_version)
 }
 
 /// Returns the day of a study.
-pub(super) fn day<'e>(entry: &'e Entry<'_>) -> &'e str {
+pub(super) fn day<'e>(entry: &'e BoardEntry<'_>) -> &'e str {
     entry.published.study.started_at.get(..10).unwrap_or_default()
 }
 
 /// Returns how much longer the bar of a result is than that of the best: the share of its best figure, 0 to 1.
-fn share(entry: &Entry<'_>, board: &Board<'_>) -> Option<f64> {
+fn share(entry: &BoardEntry<'_>, board: &Board<'_>) -> Option<f64> {
     let value = entry.figure?.value;
     let figures = board.entries.iter().filter_map(|entry| Some(entry.figure?.value));
     let best = figures.fold(None, |best: Option<f64>, it| {
@@ -72,7 +72,7 @@ pub(super) fn figure(quantity: Option<Quantity>, metric: Metric) -> Markup {
 }
 
 /// Returns how far a result is behind the first.
-pub(super) fn behind(entry: &Entry<'_>) -> String {
+pub(super) fn behind(entry: &BoardEntry<'_>) -> String {
     match entry.behind {
         Some(it) if it.level > 0.0 => {
             format!(
@@ -97,7 +97,7 @@ pub(super) fn shown_word(shown: Option<&ShownPromise>) -> &'static str {
 }
 
 /// Returns the words that filters go by, in the order of [`FACTS`].
-fn facts(board: &Board<'_>, entry: &Entry<'_>) -> [String; 8] {
+fn facts(board: &Board<'_>, entry: &BoardEntry<'_>) -> [String; 8] {
     [
         board.key.job.clone(),
         entry.cell.product.clone(),
@@ -153,7 +153,7 @@ pub(super) fn board_facts(board: &Board<'_>) -> String {
 }
 
 /// Returns one result as a row.
-pub(super) fn row(board: &Board<'_>, entry: &Entry<'_>, depth: Depth) -> Markup {
+pub(super) fn row(board: &Board<'_>, entry: &BoardEntry<'_>, depth: Depth) -> Markup {
     let status = entry.cell.verdict.status;
     let bar = share(entry, board).map(|share| format!("width: {:.1}%", share * 100.0));
     html! {
