@@ -41,8 +41,8 @@ pub struct LikeTrace {
     pub new_keys: f64,
     /// The distances.
     pub distances: Vec<ReuseDistance>,
-    /// The shares of sets, deletes and touches among the requests for keys of each [state](KeyState).
-    pub shares: [[f64; 3]; KeyState::ALL.len()],
+    /// The shares of sets, deletes and touches among the requests for keys of each [state](AskedLast).
+    pub shares: [[f64; 3]; AskedLast::ALL.len()],
     /// Sizes of values, the smallest first, each as likely.
     pub sizes: Vec<u32>,
     /// The share of the sets that give a time to live.
@@ -73,7 +73,7 @@ pub fn zipf_keys(trace: &Trace, exponent: f64, seed: u64) -> Vec<u32> {
 /// What was asked of a key last: what comes next depends on that.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
-pub enum KeyState {
+pub enum AskedLast {
     /// Nothing.
     New,
     /// A get, or a touch, that found nothing.
@@ -88,29 +88,29 @@ pub enum KeyState {
     Touched,
 }
 
-impl KeyState {
+impl AskedLast {
     /// All of them, in their order; a key of the last three is there.
-    pub const ALL: [KeyState; 6] =
-        [KeyState::New, KeyState::Missed, KeyState::Deleted, KeyState::Set, KeyState::Hit, KeyState::Touched];
+    pub const ALL: [AskedLast; 6] =
+        [AskedLast::New, AskedLast::Missed, AskedLast::Deleted, AskedLast::Set, AskedLast::Hit, AskedLast::Touched];
 
     /// Returns the state after a request.
-    pub fn after(self, kind: RequestKind, filling: Filling) -> KeyState {
-        let is_there = matches!(self, KeyState::Set | KeyState::Hit | KeyState::Touched);
+    pub fn after(self, kind: RequestKind, filling: Filling) -> AskedLast {
+        let is_there = matches!(self, AskedLast::Set | AskedLast::Hit | AskedLast::Touched);
         match kind {
-            RequestKind::Set => KeyState::Set,
-            RequestKind::Delete => KeyState::Deleted,
-            RequestKind::Get if is_there => KeyState::Hit,
-            RequestKind::Get if filling == Filling::OnMiss => KeyState::Set,
-            RequestKind::Touch if is_there => KeyState::Touched,
-            RequestKind::Get | RequestKind::Touch => KeyState::Missed,
+            RequestKind::Set => AskedLast::Set,
+            RequestKind::Delete => AskedLast::Deleted,
+            RequestKind::Get if is_there => AskedLast::Hit,
+            RequestKind::Get if filling == Filling::OnMiss => AskedLast::Set,
+            RequestKind::Touch if is_there => AskedLast::Touched,
+            RequestKind::Get | RequestKind::Touch => AskedLast::Missed,
         }
     }
 }
 
 /// What is asked of keys of each state.
-fn shares(trace: &Trace, filling: Filling) -> [[f64; 3]; KeyState::ALL.len()] {
-    let mut states = vec![KeyState::New; trace.keys().len()];
-    let mut counts = [[0_u64; 4]; KeyState::ALL.len()];
+fn shares(trace: &Trace, filling: Filling) -> [[f64; 3]; AskedLast::ALL.len()] {
+    let mut states = vec![AskedLast::New; trace.keys().len()];
+    let mut counts = [[0_u64; 4]; AskedLast::ALL.len()];
     for (request, &id) in trace.ids().iter().enumerate() {
         let (state, kind) = (&mut states[id as usize], trace.kind(request));
         let at = [RequestKind::Set, RequestKind::Delete, RequestKind::Touch].into_iter().position(|it| it == kind);
@@ -226,7 +226,7 @@ impl LikeTrace {
     }
 
     /// Draws the kind of a request.
-    fn kind(&self, chance: f64, state: KeyState) -> RequestKind {
+    fn kind(&self, chance: f64, state: AskedLast) -> RequestKind {
         let [sets, deletes, touches] = self.shares[state as usize];
         match chance {
             _ if chance < sets => RequestKind::Set,
@@ -245,7 +245,7 @@ impl LikeTrace {
     pub fn curve(&self, ids: &[u32], seed: u64) -> HitCurve {
         let keys = ids.iter().max().map_or(1, |&most| most as usize + 1);
         let mut rng = WyRand::new(seed, 0x6B1);
-        let mut states = vec![KeyState::New; keys];
+        let mut states = vec![AskedLast::New; keys];
         let kinds = ids.iter().map(|&id| {
             let state = &mut states[id as usize];
             let kind = self.kind((rng.u64() >> 11) as f64 / (1_u64 << 53) as f64, *state);

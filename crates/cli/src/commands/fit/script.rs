@@ -1,14 +1,14 @@
 //! A script that makes the like of a trace, with its memory.
 
 use std::fmt::Write as _;
-use trace::fit::{KeyState, LikeTrace};
+use trace::fit::{AskedLast, LikeTrace};
 use trace::{Filling, Trace};
 
 /// Numbers in a line of the script.
 const IN_A_LINE: usize = 20;
 
 /// The words for the states of keys, in their order.
-const STATES: [&str; KeyState::ALL.len()] = ["new", "missed", "deleted", "set", "hit", "touched"];
+const STATES: [&str; AskedLast::ALL.len()] = ["new", "missed", "deleted", "set", "hit", "touched"];
 
 /// What the script does, once its tables are there.
 const BODY: &str = include_str!("like.lua");
