@@ -59,7 +59,7 @@ fn load(port: u16, connection: u64) -> Vec<u8> {
         let mut asked = Vec::new();
         for _ in 0..PIPELINE {
             let key = format!("memtier-{connection}-{}", rng.u64() % 200);
-            if rng.u64() % 11 == 0 {
+            if rng.u64().is_multiple_of(11) {
                 let size = (rng.u64() % 9_000) as usize;
                 asked
                     .extend_from_slice(format!("*3\r\n$3\r\nSET\r\n${}\r\n{key}\r\n${size}\r\n", key.len()).as_bytes());
@@ -107,7 +107,7 @@ fn pipelines_of_many_connections_are_answered_byte_for_byte_as_without_the_recor
     assert_eq!((sum.not_understood_bytes, sum.answered_bytes), (0, through.iter().map(Vec::len).sum::<usize>() as u64));
 }
 
-/// A conversation: each text is sent, and then this many bytes are read.
+/// A conversation: each text is sent, and then as many bytes are read as stand beside it.
 fn talk(port: u16, parts: &[(&str, usize)], between: impl Fn(usize)) -> Vec<u8> {
     let mut stream = TcpStream::connect(("127.0.0.1", port)).unwrap();
     stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();

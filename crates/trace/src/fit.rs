@@ -6,7 +6,7 @@ mod like;
 mod popularity;
 
 pub use curve::{Cliff, HitCurve};
-pub use like::{LikeDistance, LikeTrace, ReuseDistance, of_popularity, of_values, zipf_keys};
+pub use like::{AskedLast, LikeDistance, LikeTrace, ReuseDistance, of_popularity, of_values, zipf_keys};
 pub use popularity::{Popularity, popularity};
 
 use crate::trace::{RequestKind, Trace};

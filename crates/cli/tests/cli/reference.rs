@@ -88,9 +88,24 @@ fn reference() -> String {
          Fields of study.json: [study-json.md](study-json.md).\n\n## Commands\n\n",
     );
     fenced(&mut out, &said(&["--help"]));
-    for command in
-        ["run", "tune", "compare", "report", "query", "clear", "check", "selftest", "stores", "fetch-store", "jobs"]
-    {
+    for command in [
+        "run",
+        "choose",
+        "tune",
+        "compare",
+        "report",
+        "site",
+        "record",
+        "fit",
+        "crash",
+        "query",
+        "clear",
+        "check",
+        "selftest",
+        "stores",
+        "fetch-store",
+        "jobs",
+    ] {
         write!(out, "### kvtrial {command}\n\n").unwrap();
         fenced(&mut out, &said(&[command, "--help"]));
     }

@@ -20,36 +20,47 @@ end
 -- Each client makes the like by itself, with keys of its own.
 function run(client)
   local own = math.floor((requests - client.number) / client.count) + 1
-  local drawn, last, held, count = {}, {}, {}, 0
+  local drawn, last, states, count, most = {}, {}, {}, 0, math.ceil(keys * own / of_requests)
   for at = 1, own do
     local id = count + 1
-    if at > 1 and kv.random() >= new_keys then
-      -- Not a key that was asked for since.
+    local is_full = count >= most
+    if at > 1 and (is_full or kv.random() >= new_keys) then
+      -- A key that was not asked for since; where none is found, any.
+      id = drawn[kv.random(at - 1)]
       for _ = 1, 16 do
         local ago = distance()
-        local before = drawn[at - ago]
-        if before then
-          id = before
-          if last[before] == at - ago then break end
+        if ago < at then
+          id = drawn[at - ago]
+          if last[id] == at - ago then break end
+        elseif not is_full then
+          -- What was asked for before the first request is new.
+          id = count + 1
+          break
         end
       end
     end
     count = math.max(count, id)
     drawn[at], last[id] = id, at
     local key, kind = ('k%d:%0' .. width .. 'd'):format(client.number, id), kv.random()
-    local mix = held[id] and there or absent
+    local before = states[id] or 'new'
+    local is_there, mix = before == 'set' or before == 'hit' or before == 'touched', mixes[before]
     if kind < mix.sets then
       put(key)
-      held[id] = true
+      states[id] = 'set'
     elseif kind < mix.sets + mix.deletes then
       kv.delete(key)
-      held[id] = nil
+      states[id] = 'deleted'
     elseif kind < mix.sets + mix.deletes + mix.touches then
       kv.touch(key, one_of(lives)) -- lives
       kv.get(key) -- lasts
-    elseif not kv.get(key) and fills then
+      states[id] = is_there and 'touched' or 'missed'
+    elseif kv.get(key) then
+      states[id] = 'hit'
+    elseif fills then
       put(key)
-      held[id] = true
+      states[id] = 'set'
+    else
+      states[id] = 'missed'
     end
   end
 end

@@ -1,11 +1,14 @@
 //! A script that makes the like of a trace, with its memory.
 
 use std::fmt::Write as _;
-use trace::fit::LikeTrace;
+use trace::fit::{AskedLast, LikeTrace};
 use trace::{Filling, Trace};
 
 /// Numbers in a line of the script.
 const IN_A_LINE: usize = 20;
+
+/// The words for the states of keys, in their order.
+const STATES: [&str; AskedLast::ALL.len()] = ["new", "missed", "deleted", "set", "hit", "touched"];
 
 /// What the script does, once its tables are there.
 const BODY: &str = include_str!("like.lua");
@@ -21,6 +24,7 @@ pub(super) fn text(like: &LikeTrace, trace: &Trace, name: &str) -> String {
     let distances = list(distances);
     let [shortest, longest] = trace.keys().lengths();
     _ = writeln!(text, "local requests = kv.param('requests', {}, 'requests, over all clients')", like.requests);
+    _ = writeln!(text, "local keys, of_requests = {}, {}", like.keys, like.requests);
     _ = writeln!(text, "local new_keys = {:.6} -- the share of the requests that are for a new key", like.new_keys);
     _ = writeln!(
         text,
@@ -32,11 +36,11 @@ pub(super) fn text(like: &LikeTrace, trace: &Trace, name: &str) -> String {
     if !like.ttls_ms.is_empty() {
         _ = writeln!(text, "local lives, mortal = {}, {:.4}", list(seconds), like.mortal);
     }
-    let [absent, there] = like.shares.map(|[sets, deletes, touches]| {
-        format!("{{ sets = {sets:.4}, deletes = {deletes:.4}, touches = {touches:.4} }}")
-    });
-    _ = writeln!(text, "-- What is asked of keys that are not there, and of those that are; the rest are gets.");
-    _ = writeln!(text, "local absent = {absent}\nlocal there = {there}");
+    _ = writeln!(text, "-- What is asked of a key, by what was asked of it last; the rest are gets.\nlocal mixes = {{");
+    for (name, [sets, deletes, touches]) in STATES.into_iter().zip(like.shares) {
+        _ = writeln!(text, "  {name} = {{ sets = {sets:.4}, deletes = {deletes:.4}, touches = {touches:.4} }},");
+    }
+    text += "}\n";
     _ = writeln!(text, "local fills = {} -- what a get misses is put", like.filling == Filling::OnMiss);
     // Behind 'k' and the number of the client.
     _ = writeln!(text, "local width = {}", ((shortest + longest) / 2).saturating_sub(3).clamp(1, 99));
