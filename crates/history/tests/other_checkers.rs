@@ -67,5 +67,5 @@ fn what_elles_method_finds_in_our_json_lines_we_find_too() {
             ours += u64::from(contradicts);
         }
     }
-    assert!(theirs > 1_000 && ours >= theirs, "they found {theirs}, we {ours}");
+    assert!(theirs > 300 && ours >= theirs, "they found {theirs}, we {ours}");
 }
