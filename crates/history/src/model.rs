@@ -1,6 +1,6 @@
 //! What one key holds, and what each operation makes of it.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use crate::operation::{Kind, Operation, Swap};
 
@@ -17,20 +17,76 @@ pub(crate) enum State {
     List(u32),
 }
 
-/// All lists met so far, each known by its last element and the list before it, so that two of them are compared by number.
+/// Stands for every version and element that no operation asks about: which of them is there makes no difference.
+const UNSEEN: u64 = u64::MAX;
+
+/// What is known of the history as a whole, and all lists met so far.
+///
+/// A list is known by its last element and the list before it, so that two of them are compared by number.
 #[derive(Default)]
-pub(crate) struct Lists {
+pub(crate) struct Model {
     numbers: HashMap<(u32, u64), u32>,
+    /// Versions and elements that some answer depends on.
+    seen: HashSet<u64>,
+    /// What comes next in the longest list read: lists that go on otherwise lead nowhere.
+    ahead: HashMap<u32, u64>,
 }
 
 /// The number of the empty list.
 const EMPTY: u32 = 0;
 
-impl Lists {
+impl Model {
+    /// Looks at what the operations on one key ask about.
+    pub(crate) fn of(operations: &[Operation]) -> Self {
+        let mut model = Self::default();
+        let mut longest: &[u64] = &[];
+        let mut only_grows = true;
+        for operation in operations.iter().filter(|it| it.counts()) {
+            match &operation.kind {
+                Kind::Get(Some(version)) | Kind::CompareAndSet { expected: Some(version), .. } => {
+                    model.seen.insert(*version);
+                }
+                Kind::List(elements) => {
+                    model.seen.extend(elements);
+                    if elements.len() > longest.len() {
+                        longest = elements;
+                    }
+                }
+                Kind::Append(_) => {}
+                _ => only_grows = false,
+            }
+        }
+        if only_grows {
+            let mut list = EMPTY;
+            for element in longest {
+                model.ahead.insert(list, *element);
+                list = model.with(list, *element);
+            }
+        }
+        model
+    }
+
+    /// Tells whether some answer depends on this version or element.
+    pub(crate) fn sees(&self, it: u64) -> bool {
+        self.seen.contains(&it)
+    }
+
+    /// Returns what a version or element is kept as.
+    fn kept(&self, it: u64) -> u64 {
+        if self.sees(it) { it } else { UNSEEN }
+    }
+
     /// Returns the number of a list with one more element.
     fn with(&mut self, list: u32, element: u64) -> u32 {
         let next = self.numbers.len() as u32 + 1;
         *self.numbers.entry((list, element)).or_insert(next)
+    }
+
+    /// Returns the list after an append, or that no list read can come of it.
+    fn appended(&mut self, list: u32, element: u64) -> Option<State> {
+        let element = self.kept(element);
+        let leads_on = self.ahead.get(&list).is_none_or(|next| *next == element);
+        leads_on.then(|| State::List(self.with(list, element)))
     }
 
     /// Returns the number of a list.
@@ -42,11 +98,11 @@ impl Lists {
     pub(crate) fn after(&mut self, state: State, operation: &Operation, read: u32) -> Option<State> {
         let holds = |it: bool| it.then_some(state);
         match &operation.kind {
-            Kind::Put(version) => Some(State::Version(*version)),
+            Kind::Put(version) => Some(State::Version(self.kept(*version))),
             Kind::Delete => Some(State::Missing),
             Kind::Get(version) => holds(state == version_state(*version)),
             Kind::CompareAndSet { expected, new, swap: Swap::Done } => {
-                (state == version_state(*expected)).then_some(State::Version(*new))
+                (state == version_state(*expected)).then(|| State::Version(self.kept(*new)))
             }
             Kind::CompareAndSet { expected, swap: Swap::Declined, .. } => holds(state != version_state(*expected)),
             Kind::Add { by, now } => {
@@ -59,11 +115,22 @@ impl Lists {
             }
             Kind::Sum(sum) => holds(state == State::Sum(*sum) || (*sum == 0 && state == State::Missing)),
             Kind::Append(element) => match state {
-                State::Missing => Some(State::List(self.with(EMPTY, *element))),
-                State::List(list) => Some(State::List(self.with(list, *element))),
+                State::Missing => self.appended(EMPTY, *element),
+                State::List(list) => self.appended(list, *element),
                 State::Version(_) | State::Sum(_) => None,
             },
             Kind::List(_) => holds(state == State::List(read) || (read == EMPTY && state == State::Missing)),
+        }
+    }
+
+    /// Returns what makes two operations the same to everyone: swapping them changes no answer.
+    pub(crate) fn likeness(&self, kind: &Kind) -> Option<(u8, u64)> {
+        match kind {
+            Kind::Put(version) => Some((0, self.kept(*version))),
+            Kind::Delete => Some((1, 0)),
+            Kind::Add { by, now: None } => Some((2, by.cast_unsigned())),
+            Kind::Append(element) => Some((3, self.kept(*element))),
+            _ => None,
         }
     }
 }
@@ -71,15 +138,4 @@ impl Lists {
 /// Returns the state of a key whose value has this version.
 fn version_state(version: Option<u64>) -> State {
     version.map_or(State::Missing, State::Version)
-}
-
-/// Returns what makes two operations the same to everyone: swapping them changes no answer.
-pub(crate) fn likeness(kind: &Kind) -> Option<(u8, u64)> {
-    match kind {
-        Kind::Put(version) => Some((0, *version)),
-        Kind::Delete => Some((1, 0)),
-        Kind::Add { by, now: None } => Some((2, by.cast_unsigned())),
-        Kind::Append(element) => Some((3, *element)),
-        _ => None,
-    }
 }

@@ -4,12 +4,12 @@
 //! operation is answered, it must have happened in every state that is kept on; others that are open happen
 //! before it only where that helps. If no state is left, no order exists. (Wing and Gong 1993; Lowe, Testing for
 //! Linearizability, 2017.) Two rules keep the states few: a read happens as soon as its answer is right, and of open
-//! operations that are alike the one answered first happens first.
+//! operations that are alike the one answered first happens first. Versions on which no answer depends are alike.
 
 use std::collections::HashSet;
 
 use crate::bounds::Bounds;
-use crate::model::{Lists, State, likeness};
+use crate::model::{Model, State};
 use crate::operation::{Kind, Operation, Swap};
 use crate::verdict::Bound;
 
@@ -38,7 +38,7 @@ const SLOTS: usize = 128;
 pub(crate) fn search(operations: &[Operation], start: State, bounds: &Bounds) -> Found {
     let mut search = Search {
         operations,
-        lists: Lists::default(),
+        model: Model::of(operations),
         reads: Vec::new(),
         slots: [None; SLOTS],
         free: u128::MAX,
@@ -46,23 +46,16 @@ pub(crate) fn search(operations: &[Operation], start: State, bounds: &Bounds) ->
         possible: vec![Possible { state: start, happened: 0 }],
         most: bounds.states,
     };
-    search.run(&needless(operations))
+    let needless = needless(operations, &search.model);
+    search.run(&needless)
 }
 
-/// Says for each operation whether it may be left out: a change that was never answered and that nobody saw.
-fn needless(operations: &[Operation]) -> Vec<bool> {
-    let mut seen = HashSet::new();
-    for operation in operations.iter().filter(|it| it.counts()) {
-        match &operation.kind {
-            Kind::Get(Some(version)) => drop(seen.insert(*version)),
-            Kind::CompareAndSet { swap: Swap::Declined, .. } => return vec![false; operations.len()],
-            Kind::CompareAndSet { expected: Some(version), .. } => drop(seen.insert(*version)),
-            Kind::List(elements) => seen.extend(elements),
-            _ => {}
-        }
-    }
+/// Says for each operation whether it may be left out: a change that was never answered and on which no answer depends.
+fn needless(operations: &[Operation], model: &Model) -> Vec<bool> {
+    let declines = |it: &Operation| matches!(it.kind, Kind::CompareAndSet { swap: Swap::Declined, .. });
+    let may_explain = operations.iter().any(|it| it.counts() && declines(it));
     let unseen = |kind: &Kind| match kind {
-        Kind::Put(new) | Kind::Append(new) | Kind::CompareAndSet { new, .. } => !seen.contains(new),
+        Kind::Put(new) | Kind::Append(new) | Kind::CompareAndSet { new, .. } => !may_explain && !model.sees(*new),
         _ => false,
     };
     operations.iter().map(|it| !it.counts() || (!it.is_answered() && unseen(&it.kind))).collect()
@@ -71,7 +64,7 @@ fn needless(operations: &[Operation]) -> Vec<bool> {
 /// The search, at one moment.
 struct Search<'a> {
     operations: &'a [Operation],
-    lists: Lists,
+    model: Model,
     /// The number of the list that each open read was answered.
     reads: Vec<u32>,
     /// The open operations.
@@ -91,7 +84,7 @@ impl Search<'_> {
         self.reads = vec![0; self.operations.len()];
         for (at, operation) in self.operations.iter().enumerate().filter(|(at, _)| !needless[*at]) {
             if let Kind::List(elements) = &operation.kind {
-                self.reads[at] = self.lists.number(elements);
+                self.reads[at] = self.model.number(elements);
             }
             events.push((operation.sent_ns, false, at));
             if operation.is_answered() {
@@ -209,7 +202,7 @@ impl Search<'_> {
             if slot != wanted && !kind.changes() {
                 continue;
             }
-            if let Some(likeness) = likeness(kind) {
+            if let Some(likeness) = self.model.likeness(kind) {
                 if alike.contains(&likeness) {
                     continue;
                 }
@@ -238,6 +231,6 @@ impl Search<'_> {
     /// Returns the state after the operation in a slot.
     fn step(&mut self, from: Possible, slot: usize) -> Option<State> {
         let at = self.slots[slot]?;
-        self.lists.after(from.state, &self.operations[at], self.reads[at])
+        self.model.after(from.state, &self.operations[at], self.reads[at])
     }
 }

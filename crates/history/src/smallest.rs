@@ -19,12 +19,10 @@ pub(crate) fn of(operations: &[Operation], some: &[usize], bounds: &Bounds) -> C
 
 /// Returns the smallest contradiction within what was sent until the answer to an operation.
 pub(crate) fn until(operations: &[Operation], at: usize, bounds: &Bounds) -> Contradiction {
-    let end = operations[at].answered_ns();
-    let matters = |it: &Operation| match it.kind {
-        // What was sent later may be in a list read before: that is wrong, and part of what is shown.
-        Kind::Append(_) => it.counts(),
-        _ => it.counts() && it.sent_ns <= end && (it.kind.changes() || it.answered_ns() <= end),
-    };
+    // A list read later says what could be appended before.
+    let lists = operations.iter().any(|it| matches!(it.kind, Kind::List(_)));
+    let end = if lists { u64::MAX } else { operations[at].answered_ns() };
+    let matters = |it: &Operation| it.counts() && it.sent_ns <= end && (it.kind.changes() || it.answered_ns() <= end);
     let whole = Whole::new(operations);
     let some: Vec<usize> = (0..operations.len()).filter(|it| matters(&operations[*it])).collect();
     shrink(&whole, whole.items(some.iter().copied()), end, bounds)

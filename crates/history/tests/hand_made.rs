@@ -127,9 +127,20 @@ fn a_list_whose_readers_saw_two_orders_is_shown_without_other_elements() {
 }
 
 #[test]
-fn what_takes_too_many_states_is_undecided_and_says_so() {
+fn twenty_appends_at_once_are_decided_by_the_list_that_was_read() {
     let mut history: Vec<Operation> = (1..=20).map(|at| op(at as u32, Kind::Append(at), at, 1_000)).collect();
     history.push(op(30, Kind::List((1..=20).rev().collect()), 30, 1_001));
+    assert_eq!(verdict(&history), Verdict::Linearizable);
+    history.push(op(30, Kind::List((2..=20).rev().collect()), 1_002, 1_003));
+    assert!(contradiction(&history).operations.len() <= 3);
+}
+
+#[test]
+fn what_takes_too_many_states_is_undecided_and_says_so() {
+    // Which of the even numbers were added when an odd sum was read?
+    let add = |at: u64| op(at as u32, Kind::Add { by: 1 << at, now: None }, at, 1_000);
+    let mut history: Vec<Operation> = (1..=20).map(add).collect();
+    history.push(op(30, Kind::Sum(12_345), 30, 900));
     let said = match judge(&history, &Bounds { states: 1_000 }) {
         Verdict::Undecided(bound) => bound.to_string(),
         other => panic!("{other:?}"),
