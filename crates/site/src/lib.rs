@@ -11,15 +11,15 @@
 
 mod board;
 mod collection;
-mod history;
 mod key;
 mod page;
+mod versions;
 mod work;
 mod write;
 
 pub use board::{Board, BoardEntry, boards};
 pub use collection::{Collection, Published, SiteError};
-pub use history::{ChangePoint, History, histories};
 pub use key::ComparisonKey;
+pub use versions::{VersionChange, VersionHistory, histories};
 pub use work::{ReadShare, WorkKind, WorkSize};
 pub use write::write;

@@ -2,9 +2,9 @@
 
 use crate::board::{Board, boards};
 use crate::collection::{Collection, Published, SiteError, plain};
-use crate::history::histories;
 use crate::key::short;
 use crate::page::{ListingSubject, board_page, index_page, listing_page};
+use crate::versions::histories;
 use std::collections::BTreeMap;
 use std::path::Path;
 

@@ -6,14 +6,14 @@ use super::rows::{
 use super::{Depth, page};
 use crate::board::Board;
 use crate::collection::Collection;
-use crate::history::History;
+use crate::versions::VersionHistory;
 use maud::{Markup, html};
 
 /// The facts the question is about, by their place in [`FACTS`]: job, reads, size, durability, class, machine.
 const ASKED: [usize; 6] = [4, 5, 3, 2, 0, 7];
 
 /// Returns the first page.
-pub(crate) fn index_page(collection: &Collection, boards: &[Board<'_>], histories: &[History<'_>]) -> String {
+pub(crate) fn index_page(collection: &Collection, boards: &[Board<'_>], histories: &[VersionHistory<'_>]) -> String {
     let choices = choices(boards);
     let results: usize = boards.iter().map(|board| board.entries.len()).sum();
     let content = html! {
@@ -121,7 +121,7 @@ pub(super) fn table(boards: &[Board<'_>], depth: Depth) -> Markup {
 }
 
 /// The versions of a store that are shown to differ.
-fn changes(history: &History<'_>) -> Markup {
+fn changes(history: &VersionHistory<'_>) -> Markup {
     let versions: Vec<&str> = history.results.iter().map(|(_, cell)| cell.store_version.as_str()).collect();
     let step = |at: usize| {
         let change = &history.changes[at];

@@ -8,7 +8,7 @@ use study::{Cell, Quantity};
 
 /// What one store did with the same work in the course of its versions.
 #[derive(Debug)]
-pub struct History<'c> {
+pub struct VersionHistory<'c> {
     /// The store's spec without its version.
     pub store: String,
     /// What all results share.
@@ -18,12 +18,12 @@ pub struct History<'c> {
     /// The newest result of each version, by version.
     pub results: Vec<(&'c Published, &'c Cell)>,
     /// The versions with which something changed.
-    pub changes: Vec<ChangePoint>,
+    pub changes: Vec<VersionChange>,
 }
 
 /// A version that is shown to differ from the one before.
 #[derive(Clone, Debug, PartialEq)]
-pub struct ChangePoint {
+pub struct VersionChange {
     /// The version before.
     pub from: String,
     /// The version.
@@ -33,7 +33,7 @@ pub struct ChangePoint {
 }
 
 /// Returns the histories of stores that were measured in two versions or more. All steps of one history are judged together.
-pub fn histories(collection: &Collection) -> Vec<History<'_>> {
+pub fn histories(collection: &Collection) -> Vec<VersionHistory<'_>> {
     let mut by_store: BTreeMap<(String, ComparisonKey), BTreeMap<Vec<u64>, (&Published, &Cell)>> = BTreeMap::new();
     for published in &collection.studies {
         for cell in published.study.cells.iter().filter(|cell| !cell.baseline && cell.verdict.is_ranked()) {
@@ -46,12 +46,12 @@ pub fn histories(collection: &Collection) -> Vec<History<'_>> {
     several.map(|((store, key), results)| history(store, key, results.into_values().collect())).collect()
 }
 
-fn history<'c>(store: String, key: ComparisonKey, results: Vec<(&'c Published, &'c Cell)>) -> History<'c> {
+fn history<'c>(store: String, key: ComparisonKey, results: Vec<(&'c Published, &'c Cell)>) -> VersionHistory<'c> {
     let metric = results.first().map_or(Metric::Makespan, |(_, cell)| Metric::ranking(cell));
     let pairs: Vec<(&Cell, &Cell)> = results.windows(2).map(|two| (two[0].1, two[1].1)).collect();
     let shown = separate(&pairs, metric);
     let changed = pairs.iter().zip(shown).filter(|(_, shown)| matches!(shown, Shown::Larger | Shown::Smaller));
-    let changes = changed.map(|((from, to), _)| ChangePoint {
+    let changes = changed.map(|((from, to), _)| VersionChange {
         from: from.store_version.clone(),
         to: to.store_version.clone(),
         better: match metric.better() {
@@ -60,7 +60,7 @@ fn history<'c>(store: String, key: ComparisonKey, results: Vec<(&'c Published, &
         },
     });
     let changes = changes.collect();
-    History { store, key, metric, results, changes }
+    VersionHistory { store, key, metric, results, changes }
 }
 
 /// A spec without `@VERSION`, `version=` and the file of a library.
