@@ -3,7 +3,7 @@
 use crate::act::{Act, ActKind};
 use crate::bounds::Bounds;
 use crate::contradiction::{BoundHit, Impossibility, KeyOutcome};
-use crate::model::Content;
+use crate::model::HeldValue;
 use crate::search::{Explored, search};
 use crate::smallest;
 use crate::sums;
@@ -42,7 +42,7 @@ pub(crate) fn know(operations: &[Act], start: i64, bounds: &Bounds) -> Insight {
     if counts && let Some((at, reason)) = sums::outside(operations, start) {
         return Insight::Conflict(vec![at], reason);
     }
-    let from = if start == 0 { Content::Missing } else { Content::Sum(start) };
+    let from = if start == 0 { HeldValue::Missing } else { HeldValue::Sum(start) };
     match search(operations, from, bounds) {
         Explored::Ordered => Insight::Ordered,
         Explored::Stuck(at) => Insight::Stuck(at),

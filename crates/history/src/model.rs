@@ -6,7 +6,7 @@ use crate::act::{Act, ActKind, SwapAnswer};
 
 /// What a key holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(crate) enum Content {
+pub(crate) enum HeldValue {
     /// Nothing.
     Missing,
     /// A value of this version.
@@ -83,10 +83,10 @@ impl Model {
     }
 
     /// Returns the list after an append, or that no list read can come of it.
-    fn appended(&mut self, list: u32, element: u64) -> Option<Content> {
+    fn appended(&mut self, list: u32, element: u64) -> Option<HeldValue> {
         let element = self.kept(element);
         let leads_on = self.ahead.get(&list).is_none_or(|next| *next == element);
-        leads_on.then(|| Content::List(self.with(list, element)))
+        leads_on.then(|| HeldValue::List(self.with(list, element)))
     }
 
     /// Returns the number of a list.
@@ -95,33 +95,33 @@ impl Model {
     }
 
     /// Returns the state after an operation, or that it cannot have happened there. A read of a list comes with its number.
-    pub(crate) fn after(&mut self, state: Content, operation: &Act, read: u32) -> Option<Content> {
+    pub(crate) fn after(&mut self, state: HeldValue, operation: &Act, read: u32) -> Option<HeldValue> {
         let holds = |it: bool| it.then_some(state);
         match &operation.kind {
-            ActKind::Put(version) => Some(Content::Version(self.kept(*version))),
-            ActKind::Delete => Some(Content::Missing),
+            ActKind::Put(version) => Some(HeldValue::Version(self.kept(*version))),
+            ActKind::Delete => Some(HeldValue::Missing),
             ActKind::Get(version) => holds(state == version_state(*version)),
             ActKind::CompareAndSet { expected, new, swap: SwapAnswer::Done } => {
-                (state == version_state(*expected)).then(|| Content::Version(self.kept(*new)))
+                (state == version_state(*expected)).then(|| HeldValue::Version(self.kept(*new)))
             }
             ActKind::CompareAndSet { expected, swap: SwapAnswer::Declined, .. } => {
                 holds(state != version_state(*expected))
             }
             ActKind::Add { by, now } => {
                 let sum = match state {
-                    Content::Missing => *by,
-                    Content::Sum(sum) => sum.checked_add(*by)?,
-                    Content::Version(_) | Content::List(_) => return None,
+                    HeldValue::Missing => *by,
+                    HeldValue::Sum(sum) => sum.checked_add(*by)?,
+                    HeldValue::Version(_) | HeldValue::List(_) => return None,
                 };
-                now.is_none_or(|now| now == sum).then_some(Content::Sum(sum))
+                now.is_none_or(|now| now == sum).then_some(HeldValue::Sum(sum))
             }
-            ActKind::Sum(sum) => holds(state == Content::Sum(*sum) || (*sum == 0 && state == Content::Missing)),
+            ActKind::Sum(sum) => holds(state == HeldValue::Sum(*sum) || (*sum == 0 && state == HeldValue::Missing)),
             ActKind::Append(element) => match state {
-                Content::Missing => self.appended(EMPTY, *element),
-                Content::List(list) => self.appended(list, *element),
-                Content::Version(_) | Content::Sum(_) => None,
+                HeldValue::Missing => self.appended(EMPTY, *element),
+                HeldValue::List(list) => self.appended(list, *element),
+                HeldValue::Version(_) | HeldValue::Sum(_) => None,
             },
-            ActKind::List(_) => holds(state == Content::List(read) || (read == EMPTY && state == Content::Missing)),
+            ActKind::List(_) => holds(state == HeldValue::List(read) || (read == EMPTY && state == HeldValue::Missing)),
         }
     }
 
@@ -138,6 +138,6 @@ impl Model {
 }
 
 /// Returns the state of a key whose value has this version.
-fn version_state(version: Option<u64>) -> Content {
-    version.map_or(Content::Missing, Content::Version)
+fn version_state(version: Option<u64>) -> HeldValue {
+    version.map_or(HeldValue::Missing, HeldValue::Version)
 }

@@ -11,7 +11,7 @@ use std::collections::HashSet;
 use crate::act::{Act, ActKind, SwapAnswer};
 use crate::bounds::Bounds;
 use crate::contradiction::BoundHit;
-use crate::model::{Content, Model};
+use crate::model::{HeldValue, Model};
 
 /// What the search found.
 #[derive(Debug, PartialEq, Eq)]
@@ -27,7 +27,7 @@ pub(crate) enum Explored {
 /// A state the key can be in, and the open operations that have happened in it.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 struct Possible {
-    state: Content,
+    state: HeldValue,
     happened: u128,
 }
 
@@ -35,7 +35,7 @@ struct Possible {
 const SLOTS: usize = 128;
 
 /// Searches for an order of the operations on one key, which held `start` before.
-pub(crate) fn search(operations: &[Act], start: Content, bounds: &Bounds) -> Explored {
+pub(crate) fn search(operations: &[Act], start: HeldValue, bounds: &Bounds) -> Explored {
     let mut search = Search {
         operations,
         model: Model::of(operations),
@@ -231,7 +231,7 @@ impl Search<'_> {
     }
 
     /// Returns the state after the operation in a slot.
-    fn step(&mut self, from: Possible, slot: usize) -> Option<Content> {
+    fn step(&mut self, from: Possible, slot: usize) -> Option<HeldValue> {
         let at = self.slots[slot]?;
         self.model.after(from.state, &self.operations[at], self.reads[at])
     }
