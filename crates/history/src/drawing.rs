@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-use crate::operation::{End, Operation};
-use crate::verdict::Contradiction;
+use crate::act::{Act, ActEnd};
+use crate::contradiction::Contradiction;
 
 /// A moment that is shown in a drawing: a fault, its end.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Mark {
+pub struct FaultMark {
     /// When it was.
     pub at_ns: u64,
     /// What happened, in a few words.
@@ -16,17 +16,17 @@ pub struct Mark {
 }
 
 /// Draws a contradiction: what comes before what is to scale, how long it took is not.
-pub fn draw(contradiction: &Contradiction, marks: &[Mark]) -> String {
+pub fn draw(contradiction: &Contradiction, marks: &[FaultMark]) -> String {
     let operations = &contradiction.operations;
     let columns = columns(operations, marks);
     let mut rows: Vec<Row> = Vec::new();
-    let mut by_client: Vec<&Operation> = operations.iter().collect();
+    let mut by_client: Vec<&Act> = operations.iter().collect();
     by_client.sort_by_key(|it| (it.client, it.sent_ns));
     for operation in by_client {
         let from = columns[&(operation.sent_ns, Moment::Sent)];
         let to = match operation.end {
-            End::Answered(at) => Some(columns[&(at, Moment::Answered)]),
-            End::Refused(_) | End::Unknown => None,
+            ActEnd::Answered(at) => Some(columns[&(at, Moment::Answered)]),
+            ActEnd::Refused(_) | ActEnd::Unknown => None,
         };
         let label = format!("client {}", operation.client);
         let free = |it: &&mut Row| it.label == label && it.text.chars().count() <= from;
@@ -42,7 +42,7 @@ pub fn draw(contradiction: &Contradiction, marks: &[Mark]) -> String {
     }
     for mark in marks {
         let mut row = Row { label: String::new(), text: String::new() };
-        row.pad(columns[&(mark.at_ns, Moment::Mark)]);
+        row.pad(columns[&(mark.at_ns, Moment::FaultMark)]);
         let _ = write!(row.text, "▲ {}", mark.label);
         rows.push(row);
     }
@@ -57,7 +57,7 @@ pub fn draw(contradiction: &Contradiction, marks: &[Mark]) -> String {
 }
 
 /// Writes what is wrong, and when each operation was sent and answered, from the first on.
-fn times(drawing: &mut String, contradiction: &Contradiction, marks: &[Mark]) {
+fn times(drawing: &mut String, contradiction: &Contradiction, marks: &[FaultMark]) {
     let sent = contradiction.operations.iter().map(|it| it.sent_ns);
     let start = sent.chain(marks.iter().map(|it| it.at_ns)).min().unwrap_or(0);
     let ms = |at: u64| format!("{:.3} ms", (at - start) as f64 / 1e6);
@@ -67,9 +67,9 @@ fn times(drawing: &mut String, contradiction: &Contradiction, marks: &[Mark]) {
     }
     for it in &contradiction.operations {
         let end = match it.end {
-            End::Answered(at) => format!("answered at {}", ms(at)),
-            End::Refused(at) => format!("refused at {}", ms(at)),
-            End::Unknown => "never answered".to_owned(),
+            ActEnd::Answered(at) => format!("answered at {}", ms(at)),
+            ActEnd::Refused(at) => format!("refused at {}", ms(at)),
+            ActEnd::Unknown => "never answered".to_owned(),
         };
         let _ = writeln!(drawing, "  client {}: {}, sent at {}, {end}", it.client, it.kind, ms(it.sent_ns));
     }
@@ -82,21 +82,21 @@ fn times(drawing: &mut String, contradiction: &Contradiction, marks: &[Mark]) {
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Moment {
     Sent,
-    Mark,
+    FaultMark,
     Answered,
 }
 
 /// Returns the column of each moment: as many apart as the words between need.
-fn columns(operations: &[Operation], marks: &[Mark]) -> BTreeMap<(u64, Moment), usize> {
-    let mut moments: BTreeMap<(u64, Moment), Vec<&Operation>> = BTreeMap::new();
+fn columns(operations: &[Act], marks: &[FaultMark]) -> BTreeMap<(u64, Moment), usize> {
+    let mut moments: BTreeMap<(u64, Moment), Vec<&Act>> = BTreeMap::new();
     for operation in operations {
         moments.entry((operation.sent_ns, Moment::Sent)).or_default();
-        if let End::Answered(at) = operation.end {
+        if let ActEnd::Answered(at) = operation.end {
             moments.entry((at, Moment::Answered)).or_default().push(operation);
         }
     }
     for mark in marks {
-        moments.entry((mark.at_ns, Moment::Mark)).or_default();
+        moments.entry((mark.at_ns, Moment::FaultMark)).or_default();
     }
     let mut columns: BTreeMap<(u64, Moment), usize> = BTreeMap::new();
     let mut next = 0;

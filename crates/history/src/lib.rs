@@ -8,7 +8,7 @@
 //! |---|---|
 //! | put and get of unique versions | zones of each version, n log n ([`judge`]; Gibbons and Korach 1997) |
 //! | additions and reads of a counter | bounds of each read by sums, then the search |
-//! | deletions, compare-and-set, append, versions written twice | a search with bounds ([`Bounds`]); where it hits one, [`Verdict::Undecided`] says so |
+//! | deletions, compare-and-set, append, versions written twice | a search with bounds ([`Bounds`]); where it hits one, [`KeyOutcome::Undecided`] says so |
 //! | weaker guarantees and the age of stale reads | [`weaker()`] |
 //! | the smallest contradiction, and how it looks | [`Contradiction`], [`draw`] |
 //! | a history as JSON lines, as other checkers read it | [`write_lines`], [`read_lines`] |
@@ -16,29 +16,29 @@
 //!
 //! What never lives here: a clock, a store, a client, a random source.
 
+mod act;
 mod bounds;
+mod contradiction;
 mod drawing;
 mod history;
-mod judge;
 mod lines;
+mod method;
 mod model;
-mod operation;
+mod packed;
 mod part;
 mod search;
 mod smallest;
 mod spill;
 mod sums;
-mod verdict;
 mod weaker;
-mod words;
 mod zones;
 
+pub use act::{Act, ActEnd, ActKind, SwapAnswer};
 pub use bounds::Bounds;
-pub use drawing::{Mark, draw};
-pub use history::{Findings, History};
-pub use judge::judge;
+pub use contradiction::{BoundHit, Contradiction, Impossibility, KeyOutcome};
+pub use drawing::{FaultMark, draw};
+pub use history::{History, HistoryOutcome};
 pub use lines::{LineError, read_lines, write_lines};
-pub use operation::{End, Kind, Operation, Swap};
+pub use method::judge;
 pub use spill::Spill;
-pub use verdict::{Bound, Contradiction, Reason, Verdict};
 pub use weaker::{Weaker, weaker};

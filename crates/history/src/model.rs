@@ -2,11 +2,11 @@
 
 use std::collections::{HashMap, HashSet};
 
-use crate::operation::{Kind, Operation, Swap};
+use crate::act::{Act, ActKind, SwapAnswer};
 
 /// What a key holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(crate) enum State {
+pub(crate) enum HeldValue {
     /// Nothing.
     Missing,
     /// A value of this version.
@@ -37,22 +37,22 @@ const EMPTY: u32 = 0;
 
 impl Model {
     /// Looks at what the operations on one key ask about.
-    pub(crate) fn of(operations: &[Operation]) -> Self {
+    pub(crate) fn of(operations: &[Act]) -> Self {
         let mut model = Self::default();
         let mut longest: &[u64] = &[];
         let mut only_grows = true;
         for operation in operations.iter().filter(|it| it.counts()) {
             match &operation.kind {
-                Kind::Get(Some(version)) | Kind::CompareAndSet { expected: Some(version), .. } => {
+                ActKind::Get(Some(version)) | ActKind::CompareAndSet { expected: Some(version), .. } => {
                     model.seen.insert(*version);
                 }
-                Kind::List(elements) => {
+                ActKind::List(elements) => {
                     model.seen.extend(elements);
                     if elements.len() > longest.len() {
                         longest = elements;
                     }
                 }
-                Kind::Append(_) => {}
+                ActKind::Append(_) => {}
                 _ => only_grows = false,
             }
         }
@@ -83,10 +83,10 @@ impl Model {
     }
 
     /// Returns the list after an append, or that no list read can come of it.
-    fn appended(&mut self, list: u32, element: u64) -> Option<State> {
+    fn appended(&mut self, list: u32, element: u64) -> Option<HeldValue> {
         let element = self.kept(element);
         let leads_on = self.ahead.get(&list).is_none_or(|next| *next == element);
-        leads_on.then(|| State::List(self.with(list, element)))
+        leads_on.then(|| HeldValue::List(self.with(list, element)))
     }
 
     /// Returns the number of a list.
@@ -95,47 +95,49 @@ impl Model {
     }
 
     /// Returns the state after an operation, or that it cannot have happened there. A read of a list comes with its number.
-    pub(crate) fn after(&mut self, state: State, operation: &Operation, read: u32) -> Option<State> {
+    pub(crate) fn after(&mut self, state: HeldValue, operation: &Act, read: u32) -> Option<HeldValue> {
         let holds = |it: bool| it.then_some(state);
         match &operation.kind {
-            Kind::Put(version) => Some(State::Version(self.kept(*version))),
-            Kind::Delete => Some(State::Missing),
-            Kind::Get(version) => holds(state == version_state(*version)),
-            Kind::CompareAndSet { expected, new, swap: Swap::Done } => {
-                (state == version_state(*expected)).then(|| State::Version(self.kept(*new)))
+            ActKind::Put(version) => Some(HeldValue::Version(self.kept(*version))),
+            ActKind::Delete => Some(HeldValue::Missing),
+            ActKind::Get(version) => holds(state == version_state(*version)),
+            ActKind::CompareAndSet { expected, new, swap: SwapAnswer::Done } => {
+                (state == version_state(*expected)).then(|| HeldValue::Version(self.kept(*new)))
             }
-            Kind::CompareAndSet { expected, swap: Swap::Declined, .. } => holds(state != version_state(*expected)),
-            Kind::Add { by, now } => {
+            ActKind::CompareAndSet { expected, swap: SwapAnswer::Declined, .. } => {
+                holds(state != version_state(*expected))
+            }
+            ActKind::Add { by, now } => {
                 let sum = match state {
-                    State::Missing => *by,
-                    State::Sum(sum) => sum.checked_add(*by)?,
-                    State::Version(_) | State::List(_) => return None,
+                    HeldValue::Missing => *by,
+                    HeldValue::Sum(sum) => sum.checked_add(*by)?,
+                    HeldValue::Version(_) | HeldValue::List(_) => return None,
                 };
-                now.is_none_or(|now| now == sum).then_some(State::Sum(sum))
+                now.is_none_or(|now| now == sum).then_some(HeldValue::Sum(sum))
             }
-            Kind::Sum(sum) => holds(state == State::Sum(*sum) || (*sum == 0 && state == State::Missing)),
-            Kind::Append(element) => match state {
-                State::Missing => self.appended(EMPTY, *element),
-                State::List(list) => self.appended(list, *element),
-                State::Version(_) | State::Sum(_) => None,
+            ActKind::Sum(sum) => holds(state == HeldValue::Sum(*sum) || (*sum == 0 && state == HeldValue::Missing)),
+            ActKind::Append(element) => match state {
+                HeldValue::Missing => self.appended(EMPTY, *element),
+                HeldValue::List(list) => self.appended(list, *element),
+                HeldValue::Version(_) | HeldValue::Sum(_) => None,
             },
-            Kind::List(_) => holds(state == State::List(read) || (read == EMPTY && state == State::Missing)),
+            ActKind::List(_) => holds(state == HeldValue::List(read) || (read == EMPTY && state == HeldValue::Missing)),
         }
     }
 
     /// Returns what makes two operations the same to everyone: swapping them changes no answer.
-    pub(crate) fn likeness(&self, kind: &Kind) -> Option<(u8, u64)> {
+    pub(crate) fn likeness(&self, kind: &ActKind) -> Option<(u8, u64)> {
         match kind {
-            Kind::Put(version) => Some((0, self.kept(*version))),
-            Kind::Delete => Some((1, 0)),
-            Kind::Add { by, now: None } => Some((2, by.cast_unsigned())),
-            Kind::Append(element) => Some((3, self.kept(*element))),
+            ActKind::Put(version) => Some((0, self.kept(*version))),
+            ActKind::Delete => Some((1, 0)),
+            ActKind::Add { by, now: None } => Some((2, by.cast_unsigned())),
+            ActKind::Append(element) => Some((3, self.kept(*element))),
             _ => None,
         }
     }
 }
 
 /// Returns the state of a key whose value has this version.
-fn version_state(version: Option<u64>) -> State {
-    version.map_or(State::Missing, State::Version)
+fn version_state(version: Option<u64>) -> HeldValue {
+    version.map_or(HeldValue::Missing, HeldValue::Version)
 }

@@ -7,11 +7,11 @@
 
 use std::collections::{HashMap, HashSet};
 
-use crate::operation::{Kind, Operation, Swap};
+use crate::act::{Act, ActKind, SwapAnswer};
 
 /// What can be left out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) enum Item {
+pub(crate) enum Removable {
     /// What an operation says about the state it met, beside what it changes.
     Condition(usize),
     /// An operation as a whole.
@@ -20,7 +20,7 @@ pub(crate) enum Item {
 
 /// The operations that parts are taken of.
 pub(crate) struct Whole<'a> {
-    operations: &'a [Operation],
+    operations: &'a [Act],
     writers: HashMap<u64, Vec<usize>>,
     deletes: Vec<usize>,
     adds: Vec<usize>,
@@ -28,15 +28,17 @@ pub(crate) struct Whole<'a> {
 
 impl<'a> Whole<'a> {
     /// Takes in the operations on one key.
-    pub(crate) fn new(operations: &'a [Operation]) -> Self {
+    pub(crate) fn new(operations: &'a [Act]) -> Self {
         let mut whole = Self { operations, writers: HashMap::new(), deletes: Vec::new(), adds: Vec::new() };
         for (at, operation) in operations.iter().enumerate().filter(|(_, it)| it.counts()) {
             match &operation.kind {
-                Kind::Put(new) | Kind::Append(new) | Kind::CompareAndSet { new, swap: Swap::Done, .. } => {
+                ActKind::Put(new)
+                | ActKind::Append(new)
+                | ActKind::CompareAndSet { new, swap: SwapAnswer::Done, .. } => {
                     whole.writers.entry(*new).or_default().push(at);
                 }
-                Kind::Delete => whole.deletes.push(at),
-                Kind::Add { .. } => whole.adds.push(at),
+                ActKind::Delete => whole.deletes.push(at),
+                ActKind::Add { .. } => whole.adds.push(at),
                 _ => {}
             }
         }
@@ -44,30 +46,29 @@ impl<'a> Whole<'a> {
     }
 
     /// Returns everything that can be left out of some operations, conditions first.
-    pub(crate) fn items(&self, of: impl Iterator<Item = usize> + Clone) -> Vec<Item> {
+    pub(crate) fn items(&self, of: impl Iterator<Item = usize> + Clone) -> Vec<Removable> {
         let conditional = |at: &usize| {
             matches!(
                 self.operations[*at].kind,
-                Kind::CompareAndSet { swap: Swap::Done, .. } | Kind::Add { now: Some(_), .. }
+                ActKind::CompareAndSet { swap: SwapAnswer::Done, .. } | ActKind::Add { now: Some(_), .. }
             )
         };
-        of.clone().filter(conditional).map(Item::Condition).chain(of.map(Item::Operation)).collect()
+        of.clone().filter(conditional).map(Removable::Condition).chain(of.map(Removable::Operation)).collect()
     }
 
     /// Returns the operations of the part with these items and all that they need, by place, and what the counter held before.
-    pub(crate) fn part(&self, items: &[Item]) -> (Vec<(usize, Operation)>, i64) {
+    pub(crate) fn part(&self, items: &[Removable]) -> (Vec<(usize, Act)>, i64) {
         let mut kept: HashSet<usize> = HashSet::new();
         let mut conditions: HashSet<usize> = HashSet::new();
         for item in items {
             match item {
-                Item::Condition(at) => drop(conditions.insert(*at)),
-                Item::Operation(at) => drop(kept.insert(*at)),
+                Removable::Condition(at) => drop(conditions.insert(*at)),
+                Removable::Operation(at) => drop(kept.insert(*at)),
             }
         }
         let start = self.additions(&mut kept, &conditions);
         self.close(&mut kept, &conditions);
-        let mut part: Vec<(usize, Operation)> =
-            kept.iter().map(|at| (*at, self.reduced(*at, &kept, &conditions))).collect();
+        let mut part: Vec<(usize, Act)> = kept.iter().map(|at| (*at, self.reduced(*at, &kept, &conditions))).collect();
         part.sort_unstable_by_key(|(at, it)| (it.sent_ns, *at));
         (part, start)
     }
@@ -78,15 +79,17 @@ impl<'a> Whole<'a> {
         let mut missing: Vec<usize> = Vec::new();
         while let Some(at) = todo.pop() {
             let seen = match &self.operations[at].kind {
-                Kind::Get(seen) => *seen,
-                Kind::CompareAndSet { expected, swap: Swap::Done, .. } if conditions.contains(&at) => *expected,
-                Kind::CompareAndSet { swap: Swap::Declined, .. } => {
+                ActKind::Get(seen) => *seen,
+                ActKind::CompareAndSet { expected, swap: SwapAnswer::Done, .. } if conditions.contains(&at) => {
+                    *expected
+                }
+                ActKind::CompareAndSet { swap: SwapAnswer::Declined, .. } => {
                     let all = self.writers.values().flatten().chain(&self.deletes);
                     todo.extend(all.filter(|it| kept.insert(**it)));
                     continue;
                 }
                 // The same version written twice: both or none.
-                Kind::Put(new) | Kind::Append(new) | Kind::CompareAndSet { new, .. } => Some(*new),
+                ActKind::Put(new) | ActKind::Append(new) | ActKind::CompareAndSet { new, .. } => Some(*new),
                 _ => continue,
             };
             match seen {
@@ -107,7 +110,7 @@ impl<'a> Whole<'a> {
         let replaced = kept
             .iter()
             .map(|at| &self.operations[*at])
-            .filter(|it| matches!(it.kind, Kind::Put(_)) && it.answered_ns() < first)
+            .filter(|it| matches!(it.kind, ActKind::Put(_)) && it.answered_ns() < first)
             .map(|it| it.sent_ns)
             .max()
             .unwrap_or(0);
@@ -124,19 +127,18 @@ impl<'a> Whole<'a> {
             return 0;
         }
         let reads = |at: &usize| match self.operations[*at].kind {
-            Kind::Sum(_) => kept.contains(at),
-            Kind::Add { now: Some(_), .. } => conditions.contains(at),
+            ActKind::Sum(_) => kept.contains(at),
+            ActKind::Add { now: Some(_), .. } => conditions.contains(at),
             _ => false,
         };
-        let readers: Vec<&Operation> =
-            (0..self.operations.len()).filter(reads).map(|at| &self.operations[at]).collect();
+        let readers: Vec<&Act> = (0..self.operations.len()).filter(reads).map(|at| &self.operations[at]).collect();
         let first = readers.iter().map(|it| it.sent_ns).min().unwrap_or(0);
         let last = readers.iter().map(|it| it.answered_ns()).max().unwrap_or(0);
         let mut start = 0;
         for at in &self.adds {
             let it = &self.operations[*at];
             let before = it.answered_ns() < first;
-            if let (true, Kind::Add { by, .. }) = (before, &it.kind) {
+            if let (true, ActKind::Add { by, .. }) = (before, &it.kind) {
                 start += by;
             }
             if before || it.sent_ns > last {
@@ -149,14 +151,14 @@ impl<'a> Whole<'a> {
     }
 
     /// Returns an operation as it stands in a part.
-    fn reduced(&self, at: usize, kept: &HashSet<usize>, conditions: &HashSet<usize>) -> Operation {
+    fn reduced(&self, at: usize, kept: &HashSet<usize>, conditions: &HashSet<usize>) -> Act {
         let mut operation = self.operations[at].clone();
         match &mut operation.kind {
-            Kind::CompareAndSet { new, swap: Swap::Done, .. } if !conditions.contains(&at) => {
-                operation.kind = Kind::Put(*new);
+            ActKind::CompareAndSet { new, swap: SwapAnswer::Done, .. } if !conditions.contains(&at) => {
+                operation.kind = ActKind::Put(*new);
             }
-            Kind::Add { now, .. } if !conditions.contains(&at) => *now = None,
-            Kind::List(elements) => {
+            ActKind::Add { now, .. } if !conditions.contains(&at) => *now = None,
+            ActKind::List(elements) => {
                 elements.retain(|it| self.writers.get(it).is_none_or(|all| all.iter().any(|at| kept.contains(at))));
             }
             _ => {}

@@ -8,26 +8,26 @@
 
 use std::collections::HashSet;
 
+use crate::act::{Act, ActKind, SwapAnswer};
 use crate::bounds::Bounds;
-use crate::model::{Model, State};
-use crate::operation::{Kind, Operation, Swap};
-use crate::verdict::Bound;
+use crate::contradiction::BoundHit;
+use crate::model::{HeldValue, Model};
 
 /// What the search found.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Found {
+pub(crate) enum Explored {
     /// An order exists.
     Ordered,
     /// None does, as the answer to this operation shows.
     Stuck(usize),
     /// The search hit a bound.
-    Undecided(Bound),
+    Undecided(BoundHit),
 }
 
 /// A state the key can be in, and the open operations that have happened in it.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 struct Possible {
-    state: State,
+    state: HeldValue,
     happened: u128,
 }
 
@@ -35,7 +35,7 @@ struct Possible {
 const SLOTS: usize = 128;
 
 /// Searches for an order of the operations on one key, which held `start` before.
-pub(crate) fn search(operations: &[Operation], start: State, bounds: &Bounds) -> Found {
+pub(crate) fn search(operations: &[Act], start: HeldValue, bounds: &Bounds) -> Explored {
     let mut search = Search {
         operations,
         model: Model::of(operations),
@@ -51,11 +51,13 @@ pub(crate) fn search(operations: &[Operation], start: State, bounds: &Bounds) ->
 }
 
 /// Says for each operation whether it may be left out: a change that was never answered and on which no answer depends.
-fn needless(operations: &[Operation], model: &Model) -> Vec<bool> {
-    let declines = |it: &Operation| matches!(it.kind, Kind::CompareAndSet { swap: Swap::Declined, .. });
+fn needless(operations: &[Act], model: &Model) -> Vec<bool> {
+    let declines = |it: &Act| matches!(it.kind, ActKind::CompareAndSet { swap: SwapAnswer::Declined, .. });
     let may_explain = operations.iter().any(|it| it.counts() && declines(it));
-    let unseen = |kind: &Kind| match kind {
-        Kind::Put(new) | Kind::Append(new) | Kind::CompareAndSet { new, .. } => !may_explain && !model.sees(*new),
+    let unseen = |kind: &ActKind| match kind {
+        ActKind::Put(new) | ActKind::Append(new) | ActKind::CompareAndSet { new, .. } => {
+            !may_explain && !model.sees(*new)
+        }
         _ => false,
     };
     operations.iter().map(|it| !it.counts() || (!it.is_answered() && unseen(&it.kind))).collect()
@@ -63,7 +65,7 @@ fn needless(operations: &[Operation], model: &Model) -> Vec<bool> {
 
 /// The search, at one moment.
 struct Search<'a> {
-    operations: &'a [Operation],
+    operations: &'a [Act],
     model: Model,
     /// The number of the list that each open read was answered.
     reads: Vec<u32>,
@@ -78,12 +80,12 @@ struct Search<'a> {
 
 impl Search<'_> {
     /// Follows the operations by time.
-    fn run(&mut self, needless: &[bool]) -> Found {
+    fn run(&mut self, needless: &[bool]) -> Explored {
         // At equal times nothing comes before anything else: operations are sent first, then answered.
         let mut events: Vec<(u64, bool, usize)> = Vec::with_capacity(2 * self.operations.len());
         self.reads = vec![0; self.operations.len()];
         for (at, operation) in self.operations.iter().enumerate().filter(|(at, _)| !needless[*at]) {
-            if let Kind::List(elements) = &operation.kind {
+            if let ActKind::List(elements) = &operation.kind {
                 self.reads[at] = self.model.number(elements);
             }
             events.push((operation.sent_ns, false, at));
@@ -95,7 +97,7 @@ impl Search<'_> {
         for (_, answered, at) in events {
             if !answered {
                 if !self.open(at) {
-                    return Found::Undecided(Bound::Open(SLOTS));
+                    return Explored::Undecided(BoundHit::Open(SLOTS));
                 }
                 continue;
             }
@@ -103,7 +105,7 @@ impl Search<'_> {
                 return found;
             }
         }
-        Found::Ordered
+        Explored::Ordered
     }
 
     /// Opens an operation; says whether there was a place for it.
@@ -158,7 +160,7 @@ impl Search<'_> {
     }
 
     /// Keeps the states in which an operation has happened by the time of its answer.
-    fn answer(&mut self, at: usize) -> Result<(), Found> {
+    fn answer(&mut self, at: usize) -> Result<(), Explored> {
         let Some(slot) = self.slots.iter().position(|it| *it == Some(at)) else { return Ok(()) };
         let bit = 1_u128 << slot;
         let mut kept: Vec<Possible> = self.possible.iter().copied().filter(|it| it.happened & bit != 0).collect();
@@ -171,7 +173,7 @@ impl Search<'_> {
                         continue;
                     }
                     if met.len() > self.most {
-                        return Err(Found::Undecided(Bound::States(self.most)));
+                        return Err(Explored::Undecided(BoundHit::States(self.most)));
                     }
                     if next.happened & bit != 0 {
                         kept.push(next);
@@ -182,7 +184,7 @@ impl Search<'_> {
             }
         }
         if kept.is_empty() {
-            return Err(Found::Stuck(at));
+            return Err(Explored::Stuck(at));
         }
         self.possible = kept;
         self.release(slot);
@@ -229,7 +231,7 @@ impl Search<'_> {
     }
 
     /// Returns the state after the operation in a slot.
-    fn step(&mut self, from: Possible, slot: usize) -> Option<State> {
+    fn step(&mut self, from: Possible, slot: usize) -> Option<HeldValue> {
         let at = self.slots[slot]?;
         self.model.after(from.state, &self.operations[at], self.reads[at])
     }

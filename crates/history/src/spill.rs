@@ -4,10 +4,10 @@ use std::fs::File;
 use std::io::{self, BufReader, BufWriter, Seek, Write};
 use std::path::Path;
 
+use crate::act::Act;
 use crate::bounds::Bounds;
-use crate::history::{Findings, History};
-use crate::operation::Operation;
-use crate::words;
+use crate::history::{History, HistoryOutcome};
+use crate::packed;
 
 /// Operations in files by key, so that only the keys of one file are in memory when they are judged.
 pub struct Spill {
@@ -27,22 +27,22 @@ impl Spill {
     }
 
     /// Takes one more operation.
-    pub fn push(&mut self, operation: &Operation) -> io::Result<()> {
+    pub fn push(&mut self, operation: &Act) -> io::Result<()> {
         // Fibonacci hashing: neighbouring keys go into different files.
         let place = (operation.key.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 32) as usize % self.parts.len();
-        words::write(&mut self.parts[place], operation)
+        packed::write(&mut self.parts[place], operation)
     }
 
     /// Judges the keys of one file after the other.
-    pub fn judge(self, bounds: &Bounds) -> io::Result<Findings> {
-        let mut findings = Findings::default();
+    pub fn judge(self, bounds: &Bounds) -> io::Result<HistoryOutcome> {
+        let mut findings = HistoryOutcome::default();
         for part in self.parts {
             let mut file = part.into_inner().map_err(io::IntoInnerError::into_error)?;
             file.flush()?;
             file.rewind()?;
             let mut file = BufReader::new(file);
             let mut history = History::default();
-            while let Some(operation) = words::read(&mut file)? {
+            while let Some(operation) = packed::read(&mut file)? {
                 history.push(operation);
             }
             history.judge_into(bounds, &mut findings);

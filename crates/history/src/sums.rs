@@ -1,20 +1,20 @@
 //! Counters: between which numbers each read must lie. Sound, but not the whole truth; the search says the rest.
 
-use crate::operation::{Kind, Operation};
-use crate::verdict::Reason;
+use crate::act::{Act, ActKind};
+use crate::contradiction::Impossibility;
 
 /// Returns the read that lies furthest outside of what the additions allow, with what they do.
-pub(crate) fn outside(operations: &[Operation], start: i64) -> Option<(usize, Reason)> {
-    let adds = |it: &&Operation| it.counts() && matches!(it.kind, Kind::Add { .. });
+pub(crate) fn outside(operations: &[Act], start: i64) -> Option<(usize, Impossibility)> {
+    let adds = |it: &&Act| it.counts() && matches!(it.kind, ActKind::Add { .. });
     let mut by_sent: Vec<(u64, i64)> = operations.iter().filter(adds).map(|it| (it.sent_ns, by(it))).collect();
     let mut by_answer: Vec<(u64, i64)> =
         operations.iter().filter(adds).filter(|it| it.is_answered()).map(|it| (it.answered_ns(), by(it))).collect();
     by_sent.sort_unstable();
     by_answer.sort_unstable();
     let (sent, answered) = (Sums::of(&by_sent), Sums::of(&by_answer));
-    let mut worst: Option<(i64, usize, Reason)> = None;
+    let mut worst: Option<(i64, usize, Impossibility)> = None;
     for (at, operation) in operations.iter().enumerate() {
-        let Kind::Sum(read) = operation.kind else { continue };
+        let ActKind::Sum(read) = operation.kind else { continue };
         if !operation.is_answered() {
             continue;
         }
@@ -25,16 +25,16 @@ pub(crate) fn outside(operations: &[Operation], start: i64) -> Option<(usize, Re
         let most = start + sent.up[may] + answered.down[must];
         let off = (least - read).max(read - most);
         if off > 0 && worst.as_ref().is_none_or(|it| off > it.0) {
-            worst = Some((off, at, Reason::Sum { read, least, most }));
+            worst = Some((off, at, Impossibility::Sum { read, least, most }));
         }
     }
     worst.map(|(_, at, reason)| (at, reason))
 }
 
 /// Returns what an operation adds.
-fn by(operation: &Operation) -> i64 {
+fn by(operation: &Act) -> i64 {
     match operation.kind {
-        Kind::Add { by, .. } => by,
+        ActKind::Add { by, .. } => by,
         _ => 0,
     }
 }

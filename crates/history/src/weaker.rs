@@ -5,7 +5,7 @@
 
 use std::collections::HashMap;
 
-use crate::operation::{Kind, Operation, Swap};
+use crate::act::{Act, ActKind, SwapAnswer};
 
 /// How reads broke weaker guarantees.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -43,7 +43,7 @@ struct Write {
 }
 
 /// Compares each read of a register with what its client and all others had written and read; nothing where versions were written twice.
-pub fn weaker(operations: &[Operation]) -> Weaker {
+pub fn weaker(operations: &[Act]) -> Weaker {
     let mut found = Weaker::default();
     let Some(writes) = Writes::of(operations) else { return found };
     let mut clients: HashMap<u32, Vec<(u64, usize)>> = HashMap::new();
@@ -95,18 +95,18 @@ struct Writes {
 
 impl Writes {
     /// Collects the writes of a register; none where it is no register, or a version was written twice.
-    fn of(operations: &[Operation]) -> Option<Self> {
+    fn of(operations: &[Act]) -> Option<Self> {
         let mut writes = Self { by_version: HashMap::new(), by_sent: Vec::new(), deletes: Vec::new() };
         for operation in operations.iter().filter(|it| it.counts()) {
             let write = Write { sent: signed(operation.sent_ns), answered: signed(operation.answered_ns()) };
             match operation.kind {
-                Kind::Put(version) | Kind::CompareAndSet { new: version, swap: Swap::Done, .. } => {
+                ActKind::Put(version) | ActKind::CompareAndSet { new: version, swap: SwapAnswer::Done, .. } => {
                     if writes.by_version.insert(version, write).is_some() {
                         return None;
                     }
                 }
-                Kind::Delete => writes.deletes.push((write.sent, write.answered)),
-                Kind::Get(_) | Kind::CompareAndSet { .. } => continue,
+                ActKind::Delete => writes.deletes.push((write.sent, write.answered)),
+                ActKind::Get(_) | ActKind::CompareAndSet { .. } => continue,
                 _ => return None,
             }
             writes.by_sent.push((write.sent, write.answered));
@@ -127,10 +127,10 @@ impl Writes {
     }
 
     /// Returns the write whose value a read was answered; of all that may have left nothing there, the one answered last.
-    fn read_by(&self, read: &Operation) -> Option<Write> {
+    fn read_by(&self, read: &Act) -> Option<Write> {
         match read.kind {
-            Kind::Get(Some(version)) => self.by_version.get(&version).copied(),
-            Kind::Get(None) => {
+            ActKind::Get(Some(version)) => self.by_version.get(&version).copied(),
+            ActKind::Get(None) => {
                 let until = self.deletes.partition_point(|it| it.0 <= signed(read.answered_ns()));
                 let answered = until.checked_sub(1).map_or(-1, |it| self.deletes[it].1);
                 Some(Write { sent: i64::MIN, answered })
@@ -140,9 +140,9 @@ impl Writes {
     }
 
     /// Returns the write that a read saw, if it can be no other.
-    fn seen_for_sure(&self, read: &Operation) -> Option<Write> {
+    fn seen_for_sure(&self, read: &Act) -> Option<Write> {
         match read.kind {
-            Kind::Get(Some(_)) => self.read_by(read),
+            ActKind::Get(Some(_)) => self.read_by(read),
             _ => None,
         }
     }

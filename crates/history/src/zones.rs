@@ -7,8 +7,8 @@
 //!
 //! A write that was never answered and that nobody read may be left out. One that was read has an open end.
 
-use crate::operation::{Kind, Operation};
-use crate::verdict::Reason;
+use crate::act::{Act, ActKind};
+use crate::contradiction::Impossibility;
 
 /// What the zones of a key say.
 #[derive(Debug, PartialEq, Eq)]
@@ -16,7 +16,7 @@ pub(crate) enum Zones {
     /// An order exists.
     Ordered,
     /// No order exists for these operations, by their place in the history.
-    Conflict(Vec<usize>, Reason),
+    Conflict(Vec<usize>, Impossibility),
     /// The method does not fit: a version was written twice, or operations other than put and get are there.
     Unfit,
 }
@@ -47,7 +47,7 @@ impl Zone {
 }
 
 /// Decides whether an order exists for operations on one key.
-pub(crate) fn decide(operations: &[Operation]) -> Zones {
+pub(crate) fn decide(operations: &[Act]) -> Zones {
     let mut sorted: Vec<(u64, u32)> = Vec::with_capacity(operations.len());
     let mut missing = Cluster::before_all();
     for (at, operation) in operations.iter().enumerate() {
@@ -55,8 +55,8 @@ pub(crate) fn decide(operations: &[Operation]) -> Zones {
             continue;
         }
         match operation.kind {
-            Kind::Put(version) | Kind::Get(Some(version)) => sorted.push((version, at as u32)),
-            Kind::Get(None) => missing.take(at, operation),
+            ActKind::Put(version) | ActKind::Get(Some(version)) => sorted.push((version, at as u32)),
+            ActKind::Get(None) => missing.take(at, operation),
             _ => return Zones::Unfit,
         }
     }
@@ -69,7 +69,7 @@ pub(crate) fn decide(operations: &[Operation]) -> Zones {
     if missing.last.is_some() {
         add(missing);
     }
-    let mut wrong: Option<(Vec<usize>, Reason)> = None;
+    let mut wrong: Option<(Vec<usize>, Impossibility)> = None;
     for cluster in sorted.chunk_by(|one, other| one.0 == other.0) {
         match gather(operations, cluster) {
             Gathered::Cluster(it) => add(it),
@@ -86,7 +86,7 @@ pub(crate) fn decide(operations: &[Operation]) -> Zones {
         return Zones::Conflict(at, reason);
     }
     match conflict(&mut forward, &backward) {
-        Some(at) => Zones::Conflict(at, Reason::NoOrder),
+        Some(at) => Zones::Conflict(at, Impossibility::NoOrder),
         None => Zones::Ordered,
     }
 }
@@ -107,7 +107,7 @@ impl Cluster {
     }
 
     /// Takes one more operation.
-    fn take(&mut self, at: usize, operation: &Operation) {
+    fn take(&mut self, at: usize, operation: &Act) {
         let answered = signed(operation.answered_ns());
         if answered < self.first_answered {
             (self.first, self.first_answered) = (Some(at), answered);
@@ -132,29 +132,29 @@ enum Gathered {
     Cluster(Cluster),
     LeftOut,
     Twice,
-    Wrong(Vec<usize>, Reason),
+    Wrong(Vec<usize>, Impossibility),
 }
 
 /// Gathers the operations of one version.
-fn gather(operations: &[Operation], cluster: &[(u64, u32)]) -> Gathered {
+fn gather(operations: &[Act], cluster: &[(u64, u32)]) -> Gathered {
     let mut all = Cluster { write: None, first: None, first_answered: i64::MAX, last: None, last_sent: BEFORE_ALL };
     let version = cluster[0].0;
     for at in cluster.iter().map(|(_, at)| *at as usize) {
         let operation = &operations[at];
-        if matches!(operation.kind, Kind::Put(_)) && all.write.replace(at).is_some() {
+        if matches!(operation.kind, ActKind::Put(_)) && all.write.replace(at).is_some() {
             return Gathered::Twice;
         }
         all.take(at, operation);
     }
     let Some(write) = all.write else {
-        return Gathered::Wrong(vec![cluster[0].1 as usize], Reason::Invented(version));
+        return Gathered::Wrong(vec![cluster[0].1 as usize], Impossibility::Invented(version));
     };
     if cluster.len() == 1 && !operations[write].is_answered() {
         return Gathered::LeftOut;
     }
     if all.first_answered < signed(operations[write].sent_ns) {
         let evidence = all.first.into_iter().chain([write]).collect();
-        return Gathered::Wrong(evidence, Reason::BeforeWritten(version));
+        return Gathered::Wrong(evidence, Impossibility::BeforeWritten(version));
     }
     Gathered::Cluster(all)
 }

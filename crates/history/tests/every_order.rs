@@ -4,7 +4,7 @@
 mod common;
 
 use common::{Dice, Held, Talk, random, some_order_explains};
-use history::{Bounds, Operation, Verdict, judge};
+use history::{Act, Bounds, KeyOutcome, judge};
 
 /// Judges many random histories both ways; returns how many had an order and how many had none.
 fn agree(talk: Talk, histories: u64) -> (u64, u64) {
@@ -13,11 +13,11 @@ fn agree(talk: Talk, histories: u64) -> (u64, u64) {
         let operations = random(talk, &mut Dice::new(seed), 7);
         let truth = some_order_explains(&operations, &Held::Nothing);
         match judge(&operations, &Bounds::default()) {
-            Verdict::Linearizable => {
+            KeyOutcome::Linearizable => {
                 assert!(truth, "{talk:?} {seed}: no order exists, yet the judge found one: {operations:#?}");
                 ordered += 1;
             }
-            Verdict::Contradicts(smallest) => {
+            KeyOutcome::Contradicts(smallest) => {
                 assert!(!truth, "{talk:?} {seed}: an order exists: {operations:#?}\n{smallest:#?}");
                 let start = if smallest.start == 0 { Held::Nothing } else { Held::Sum(smallest.start) };
                 let part = &smallest.operations;
@@ -25,7 +25,7 @@ fn agree(talk: Talk, histories: u64) -> (u64, u64) {
                 assert!(part.len() <= operations.len());
                 none += 1;
             }
-            Verdict::Undecided(bound) => panic!("{talk:?} {seed}: {bound}"),
+            KeyOutcome::Undecided(bound) => panic!("{talk:?} {seed}: {bound}"),
         }
     }
     (ordered, none)
@@ -60,9 +60,9 @@ fn lists_are_judged_as_by_trying_every_order() {
 fn no_operation_of_the_smallest_contradiction_on_a_register_can_be_left_out() {
     for seed in 1..=20_000 {
         let operations = random(Talk::Register, &mut Dice::new(seed), 7);
-        let Verdict::Contradicts(smallest) = judge(&operations, &Bounds::default()) else { continue };
+        let KeyOutcome::Contradicts(smallest) = judge(&operations, &Bounds::default()) else { continue };
         for left_out in 0..smallest.operations.len() {
-            let mut rest: Vec<Operation> = smallest.operations.clone();
+            let mut rest: Vec<Act> = smallest.operations.clone();
             let gone = rest.remove(left_out);
             // Without the write, its reads would have read what nobody wrote.
             if rest.iter().any(|it| Some(it.kind.to_string()) == read_of(&gone)) {
@@ -74,9 +74,9 @@ fn no_operation_of_the_smallest_contradiction_on_a_register_can_be_left_out() {
 }
 
 /// The words of a read of what an operation wrote.
-fn read_of(write: &Operation) -> Option<String> {
+fn read_of(write: &Act) -> Option<String> {
     match write.kind {
-        history::Kind::Put(version) => Some(history::Kind::Get(Some(version)).to_string()),
+        history::ActKind::Put(version) => Some(history::ActKind::Get(Some(version)).to_string()),
         _ => None,
     }
 }

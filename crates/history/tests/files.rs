@@ -4,15 +4,15 @@
 mod common;
 
 use common::{Dice, Talk, random};
-use history::{Bounds, End, History, Kind, Operation, Spill, read_lines, write_lines};
+use history::{Act, ActEnd, ActKind, Bounds, History, Spill, read_lines, write_lines};
 
-fn text(operations: &[Operation]) -> String {
+fn text(operations: &[Act]) -> String {
     let mut out = Vec::new();
     write_lines(operations, &mut out).unwrap();
     String::from_utf8(out).unwrap()
 }
 
-fn read(text: &str) -> Result<Vec<Operation>, String> {
+fn read(text: &str) -> Result<Vec<Act>, String> {
     let mut operations = Vec::new();
     read_lines(text.as_bytes(), |it| operations.push(it)).map_err(|error| error.to_string())?;
     Ok(operations)
@@ -24,14 +24,14 @@ fn a_history_written_as_lines_is_read_back_as_it_was() {
         for seed in 1..500 {
             let mut written = random(talk, &mut Dice::new(seed), 12);
             // Of a read without an answer nothing is kept.
-            written.retain(|it| it.end != End::Unknown || it.kind.changes());
-            for it in written.iter_mut().filter(|it| it.end == End::Unknown) {
-                if let Kind::Add { now, .. } = &mut it.kind {
+            written.retain(|it| it.end != ActEnd::Unknown || it.kind.changes());
+            for it in written.iter_mut().filter(|it| it.end == ActEnd::Unknown) {
+                if let ActKind::Add { now, .. } = &mut it.kind {
                     *now = None;
                 }
             }
             let mut read = read(&text(&written)).unwrap();
-            let order = |it: &Operation| (it.sent_ns, it.client, format!("{:?}{:?}", it.kind, it.end));
+            let order = |it: &Act| (it.sent_ns, it.client, format!("{:?}{:?}", it.kind, it.end));
             read.sort_by_key(order);
             written.sort_by_key(order);
             assert_eq!(read, written, "{talk:?} {seed}");
@@ -41,8 +41,8 @@ fn a_history_written_as_lines_is_read_back_as_it_was() {
 
 #[test]
 fn the_lines_are_those_that_checkers_of_transactions_read() {
-    let put = Operation { key: 7, client: 1, kind: Kind::Put(5), sent_ns: 10, end: End::Answered(20) };
-    let get = Operation { key: 7, client: 2, kind: Kind::Get(Some(5)), sent_ns: 15, end: End::Unknown };
+    let put = Act { key: 7, client: 1, kind: ActKind::Put(5), sent_ns: 10, end: ActEnd::Answered(20) };
+    let get = Act { key: 7, client: 2, kind: ActKind::Get(Some(5)), sent_ns: 15, end: ActEnd::Unknown };
     let expected = r#"{"f":"txn","process":1,"time":10,"type":"invoke","value":[["w",7,5]]}
 {"f":"txn","process":2,"time":15,"type":"invoke","value":[["r",7,null]]}
 {"f":"txn","process":1,"time":20,"type":"ok","value":[["w",7,5]]}
@@ -74,7 +74,7 @@ fn a_history_in_parts_is_judged_as_one_in_memory() {
     for key in 0..2_000 {
         for talk in [Talk::Register, Talk::Any, Talk::Counter, Talk::List] {
             let of_key = random(talk, &mut Dice::new(key + 1), 8);
-            all.extend(of_key.into_iter().map(|it| Operation { key: 4 * key + talk as u64, ..it }));
+            all.extend(of_key.into_iter().map(|it| Act { key: 4 * key + talk as u64, ..it }));
         }
     }
     let place = tempfile::tempdir().unwrap();

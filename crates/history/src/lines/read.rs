@@ -6,7 +6,7 @@ use std::io::BufRead;
 
 use serde_json::Value;
 
-use crate::operation::{End, Kind, Operation, Swap};
+use crate::act::{Act, ActEnd, ActKind, SwapAnswer};
 
 /// A line that is no part of a history, with what to do about it.
 #[derive(Debug)]
@@ -35,7 +35,7 @@ struct Invocation {
 /// Reads a history, line by line, and hands over each operation once it is complete; those never completed come last.
 ///
 /// Operations of no client (faults have words for processes) are skipped.
-pub fn read_lines(input: impl BufRead, mut take: impl FnMut(Operation)) -> Result<(), LineError> {
+pub fn read_lines(input: impl BufRead, mut take: impl FnMut(Act)) -> Result<(), LineError> {
     let mut open: HashMap<u64, (Invocation, Value)> = HashMap::new();
     for (line, text) in (1..).zip(input.lines()) {
         let fail = |wrong: String| LineError { line, wrong };
@@ -61,9 +61,9 @@ pub fn read_lines(input: impl BufRead, mut take: impl FnMut(Operation)) -> Resul
                     return Err(fail(format!("process {process} has no operation open.")));
                 };
                 let end = match word {
-                    "ok" => End::Answered(time()?),
-                    "fail" => End::Refused(time()?),
-                    _ => End::Unknown,
+                    "ok" => ActEnd::Answered(time()?),
+                    "fail" => ActEnd::Refused(time()?),
+                    _ => ActEnd::Unknown,
                 };
                 let said = if word == "ok" { &object } else { &asked };
                 take(operation(said, &invocation, end).map_err(fail)?);
@@ -78,13 +78,13 @@ pub fn read_lines(input: impl BufRead, mut take: impl FnMut(Operation)) -> Resul
     rest.sort_unstable_by_key(|it| it.0.line);
     for (invocation, asked) in rest {
         let line = invocation.line;
-        take(operation(&asked, &invocation, End::Unknown).map_err(|wrong| LineError { line, wrong })?);
+        take(operation(&asked, &invocation, ActEnd::Unknown).map_err(|wrong| LineError { line, wrong })?);
     }
     Ok(())
 }
 
 /// Returns the operation that a line speaks of.
-fn operation(said: &Value, invocation: &Invocation, end: End) -> Result<Operation, String> {
+fn operation(said: &Value, invocation: &Invocation, end: ActEnd) -> Result<Act, String> {
     let f = said["f"].as_str().unwrap_or("txn");
     let value = match (f, said["value"].as_array().map(Vec::as_slice)) {
         ("txn", Some([step])) => step.as_array().map(Vec::as_slice).unwrap_or_default(),
@@ -93,31 +93,33 @@ fn operation(said: &Value, invocation: &Invocation, end: End) -> Result<Operatio
         (_, None) => return Err("\"value\" must be a list.".to_owned()),
     };
     let (key, kind) = kind(f, value).ok_or_else(|| format!("{} of {f} is not understood.", said["value"]))?;
-    Ok(Operation { key, client: invocation.client, kind, sent_ns: invocation.sent_ns, end })
+    Ok(Act { key, client: invocation.client, kind, sent_ns: invocation.sent_ns, end })
 }
 
 /// Returns the key and what was asked and answered.
-fn kind(f: &str, value: &[Value]) -> Option<(u64, Kind)> {
+fn kind(f: &str, value: &[Value]) -> Option<(u64, ActKind)> {
     Some(match (f, value) {
         ("txn", [step, key, it]) => {
             let kind = match (step.as_str()?, it) {
-                ("w", it) => Kind::Put(it.as_u64()?),
-                ("append", it) => Kind::Append(it.as_u64()?),
-                ("r", Value::Array(elements)) => Kind::List(elements.iter().map(Value::as_u64).collect::<Option<_>>()?),
-                ("r", it) => Kind::Get(optional(it)?),
+                ("w", it) => ActKind::Put(it.as_u64()?),
+                ("append", it) => ActKind::Append(it.as_u64()?),
+                ("r", Value::Array(elements)) => {
+                    ActKind::List(elements.iter().map(Value::as_u64).collect::<Option<_>>()?)
+                }
+                ("r", it) => ActKind::Get(optional(it)?),
                 _ => return None,
             };
             (key.as_u64()?, kind)
         }
-        ("delete", [key]) => (key.as_u64()?, Kind::Delete),
+        ("delete", [key]) => (key.as_u64()?, ActKind::Delete),
         ("cas", [key, pair, done @ ..]) => {
             let [expected, new] = pair.as_array()?.as_slice() else { return None };
             let declined = done.first().and_then(Value::as_bool) == Some(false);
-            let swap = if declined { Swap::Declined } else { Swap::Done };
-            (key.as_u64()?, Kind::CompareAndSet { expected: optional(expected)?, new: new.as_u64()?, swap })
+            let swap = if declined { SwapAnswer::Declined } else { SwapAnswer::Done };
+            (key.as_u64()?, ActKind::CompareAndSet { expected: optional(expected)?, new: new.as_u64()?, swap })
         }
-        ("add", [key, by, now]) => (key.as_u64()?, Kind::Add { by: by.as_i64()?, now: now.as_i64() }),
-        ("sum", [key, sum]) => (key.as_u64()?, Kind::Sum(if sum.is_null() { 0 } else { sum.as_i64()? })),
+        ("add", [key, by, now]) => (key.as_u64()?, ActKind::Add { by: by.as_i64()?, now: now.as_i64() }),
+        ("sum", [key, sum]) => (key.as_u64()?, ActKind::Sum(if sum.is_null() { 0 } else { sum.as_i64()? })),
         _ => return None,
     })
 }

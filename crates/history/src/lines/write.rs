@@ -6,20 +6,20 @@ use std::io::{self, Write};
 
 use serde_json::{Value, json};
 
-use crate::operation::{End, Kind, Operation, Swap};
+use crate::act::{Act, ActEnd, ActKind, SwapAnswer};
 
 /// Writes operations, which come by the time they were sent, as JSON lines. Memory holds only those that are open.
-pub fn write_lines<'a>(operations: impl IntoIterator<Item = &'a Operation>, out: &mut impl Write) -> io::Result<()> {
+pub fn write_lines<'a>(operations: impl IntoIterator<Item = &'a Act>, out: &mut impl Write) -> io::Result<()> {
     let mut open = Open { completions: BinaryHeap::new(), processes: HashMap::new(), of: HashMap::new(), next: 0 };
     for (at, operation) in operations.into_iter().enumerate() {
         open.complete(out, operation.sent_ns)?;
         let process = open.process(operation.client);
         line(out, "invoke", process, operation, operation.sent_ns)?;
         let (ends, word) = match operation.end {
-            End::Answered(at) => (at, "ok"),
-            End::Refused(at) => (at, "fail"),
+            ActEnd::Answered(at) => (at, "ok"),
+            ActEnd::Refused(at) => (at, "fail"),
             // A process whose operation was never answered is not used again.
-            End::Unknown => (u64::MAX, "info"),
+            ActEnd::Unknown => (u64::MAX, "info"),
         };
         open.completions.push(Reverse((ends, at)));
         open.of.insert(at, (process, word, operation));
@@ -31,7 +31,7 @@ pub fn write_lines<'a>(operations: impl IntoIterator<Item = &'a Operation>, out:
 /// The operations that are open at one moment.
 struct Open<'a> {
     completions: BinaryHeap<Reverse<(u64, usize)>>,
-    of: HashMap<usize, (u64, &'static str, &'a Operation)>,
+    of: HashMap<usize, (u64, &'static str, &'a Act)>,
     /// Processes of each client without an open operation.
     processes: HashMap<u32, Vec<u64>>,
     /// How many processes there are beyond one per client.
@@ -77,7 +77,7 @@ impl Open<'_> {
 }
 
 /// Writes one line.
-fn line(out: &mut impl Write, word: &str, process: u64, operation: &Operation, time: u64) -> io::Result<()> {
+fn line(out: &mut impl Write, word: &str, process: u64, operation: &Act, time: u64) -> io::Result<()> {
     let (f, value) = value(operation, word == "invoke");
     let mut object = json!({ "type": word, "process": process, "f": f, "value": value, "time": time });
     if process >= FURTHER {
@@ -88,24 +88,24 @@ fn line(out: &mut impl Write, word: &str, process: u64, operation: &Operation, t
 }
 
 /// Returns what is asked, and what was answered unless it is only being asked.
-fn value(operation: &Operation, asked: bool) -> (&'static str, Value) {
+fn value(operation: &Act, asked: bool) -> (&'static str, Value) {
     let key = operation.key;
     let known = !asked && operation.is_answered();
     let answer = |it: Value| if known { it } else { Value::Null };
     match &operation.kind {
-        Kind::Put(version) => ("txn", json!([["w", key, version]])),
-        Kind::Get(version) => ("txn", json!([["r", key, answer(json!(version))]])),
-        Kind::Append(element) => ("txn", json!([["append", key, element]])),
-        Kind::List(elements) => ("txn", json!([["r", key, answer(json!(elements))]])),
-        Kind::Delete => ("delete", json!([key])),
-        Kind::CompareAndSet { expected, new, swap } => {
+        ActKind::Put(version) => ("txn", json!([["w", key, version]])),
+        ActKind::Get(version) => ("txn", json!([["r", key, answer(json!(version))]])),
+        ActKind::Append(element) => ("txn", json!([["append", key, element]])),
+        ActKind::List(elements) => ("txn", json!([["r", key, answer(json!(elements))]])),
+        ActKind::Delete => ("delete", json!([key])),
+        ActKind::CompareAndSet { expected, new, swap } => {
             let mut value = vec![json!(key), json!([expected, new])];
             if known {
-                value.push(json!(*swap == Swap::Done));
+                value.push(json!(*swap == SwapAnswer::Done));
             }
             ("cas", Value::Array(value))
         }
-        Kind::Add { by, now } => ("add", json!([key, by, answer(json!(now))])),
-        Kind::Sum(sum) => ("sum", json!([key, answer(json!(sum))])),
+        ActKind::Add { by, now } => ("add", json!([key, by, answer(json!(now))])),
+        ActKind::Sum(sum) => ("sum", json!([key, answer(json!(sum))])),
     }
 }

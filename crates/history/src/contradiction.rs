@@ -2,22 +2,22 @@
 
 use std::fmt;
 
-use crate::operation::Operation;
+use crate::act::Act;
 
 /// What is said about the operations on one key.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Verdict {
+pub enum KeyOutcome {
     /// One order of the operations explains every answer, and keeps to the times.
     Linearizable,
     /// No order does.
     Contradicts(Contradiction),
     /// The search hit its bound before it knew.
-    Undecided(Bound),
+    Undecided(BoundHit),
 }
 
 /// The bound that a search hit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Bound {
+pub enum BoundHit {
     /// That many possible states had to be kept at once.
     States(usize),
     /// That many operations were open at once.
@@ -28,16 +28,16 @@ pub enum Bound {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Contradiction {
     /// The operations, by the time they were sent.
-    pub operations: Vec<Operation>,
+    pub operations: Vec<Act>,
     /// What the counter held before them (only counters).
     pub start: i64,
     /// What is wrong.
-    pub reason: Reason,
+    pub reason: Impossibility,
 }
 
 /// What is wrong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Reason {
+pub enum Impossibility {
     /// A version was read that nobody wrote.
     Invented(u64),
     /// A version was read, and the read was answered before the write was sent.
@@ -55,7 +55,7 @@ pub enum Reason {
     NoOrder,
 }
 
-impl fmt::Display for Reason {
+impl fmt::Display for Impossibility {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Invented(version) => write!(out, "Version {version} was read, and nobody wrote it."),
@@ -68,7 +68,7 @@ impl fmt::Display for Reason {
     }
 }
 
-impl fmt::Display for Bound {
+impl fmt::Display for BoundHit {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::States(most) => write!(out, "undecided: more than {most} states were possible at once"),

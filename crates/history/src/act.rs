@@ -4,22 +4,22 @@ use std::fmt;
 
 /// An operation on one key.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Operation {
+pub struct Act {
     /// The key; keys are independent of one another.
     pub key: u64,
     /// The client that sent it.
     pub client: u32,
     /// What was asked, with the answer.
-    pub kind: Kind,
+    pub kind: ActKind,
     /// When it was sent.
     pub sent_ns: u64,
     /// How it ended.
-    pub end: End,
+    pub end: ActEnd,
 }
 
 /// How an operation ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum End {
+pub enum ActEnd {
     /// It was answered at this time, in nanoseconds.
     Answered(u64),
     /// It was refused at this time, in nanoseconds: it did not and will not happen.
@@ -30,7 +30,7 @@ pub enum End {
 
 /// What an operation asked, and what it was answered.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum ActKind {
     /// The value of this version is written, whatever was there.
     Put(u64),
     /// The value is read: its version, or nothing was there.
@@ -44,7 +44,7 @@ pub enum Kind {
         /// What is there then.
         new: u64,
         /// What the store said about it.
-        swap: Swap,
+        swap: SwapAnswer,
     },
     /// A number is added to a counter.
     Add {
@@ -63,49 +63,49 @@ pub enum Kind {
 
 /// What a store says about a compare-and-set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Swap {
+pub enum SwapAnswer {
     /// The expected value was there and was replaced.
     Done,
     /// Another value was there and stayed.
     Declined,
 }
 
-impl Operation {
+impl Act {
     /// Returns when it was answered, the end of time where it never was.
     pub fn answered_ns(&self) -> u64 {
         match self.end {
-            End::Answered(at) => at,
-            End::Refused(_) | End::Unknown => u64::MAX,
+            ActEnd::Answered(at) => at,
+            ActEnd::Refused(_) | ActEnd::Unknown => u64::MAX,
         }
     }
 
     /// Tells whether its answer is known and it was not refused.
     pub fn is_answered(&self) -> bool {
-        matches!(self.end, End::Answered(_))
+        matches!(self.end, ActEnd::Answered(_))
     }
 
     /// Tells whether it has to do with the state of its key: it was not refused, and is no read without an answer.
     pub fn counts(&self) -> bool {
         match self.end {
-            End::Answered(_) => true,
-            End::Refused(_) => false,
-            End::Unknown => self.kind.changes(),
+            ActEnd::Answered(_) => true,
+            ActEnd::Refused(_) => false,
+            ActEnd::Unknown => self.kind.changes(),
         }
     }
 }
 
-impl Kind {
+impl ActKind {
     /// Tells whether it changes the value, if it happens.
     pub fn changes(&self) -> bool {
         match self {
             Self::Put(_) | Self::Delete | Self::Add { .. } | Self::Append(_) => true,
-            Self::CompareAndSet { swap, .. } => *swap == Swap::Done,
+            Self::CompareAndSet { swap, .. } => *swap == SwapAnswer::Done,
             Self::Get(_) | Self::Sum(_) | Self::List(_) => false,
         }
     }
 }
 
-impl fmt::Display for Kind {
+impl fmt::Display for ActKind {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Put(version) => write!(out, "put {version}"),
@@ -113,7 +113,7 @@ impl fmt::Display for Kind {
             Self::Delete => write!(out, "delete"),
             Self::CompareAndSet { expected, new, swap } => {
                 write!(out, "set {new} if {}", Shown(*expected))?;
-                if *swap == Swap::Declined { write!(out, " → no") } else { Ok(()) }
+                if *swap == SwapAnswer::Declined { write!(out, " → no") } else { Ok(()) }
             }
             Self::Add { by, now: None } => write!(out, "add {by}"),
             Self::Add { by, now: Some(now) } => write!(out, "add {by} → {now}"),
