@@ -4,8 +4,8 @@ use crate::block::Block;
 use crate::chart::{Chart, shorten};
 use crate::view::View;
 use crate::{
-    budget, caution, choice, crash, faults, growth, hits, latency, needs, pipeline, ranking, rate, resources, sets,
-    sweep, time, tune,
+    budget, caution, choice, crash, faults, growth, history, hits, latency, needs, pipeline, ranking, rate, resources,
+    sets, sweep, time, tune,
 };
 use std::collections::BTreeSet;
 
@@ -14,6 +14,7 @@ const SUBJECTS: &[fn(&View<'_>) -> Option<Finding>] = &[
     choice::find,
     crash::find,
     faults::find,
+    history::find,
     tune::find,
     rate::find,
     sweep::find,

@@ -22,6 +22,7 @@ pub mod faults;
 pub mod figures;
 mod finding;
 pub mod growth;
+mod history;
 mod hits;
 mod identity;
 pub mod latency;

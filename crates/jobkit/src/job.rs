@@ -2,8 +2,10 @@
 
 use crate::turn::{Turn, TurnEnd};
 use crate::{NodeChange, Offence, Phase, Preset, WhichNode};
+use history::Collector;
 use std::collections::BTreeMap;
 use std::ops::Range;
+use std::sync::Arc;
 use std::time::Duration;
 use store::{Capabilities, Operation, OperationKind, Reply, Slot, Store, StoreError};
 use study::{Answer, Reason, WriteAccount};
@@ -236,6 +238,15 @@ pub trait Trial: Send + Sync {
     /// Hears, before its first phase, that nodes fail on purpose: it keeps when writes are acknowledged, if it can, and continues after
     /// operations that fail.
     fn expect_faults(&self) {}
+
+    /// Hears, before its first phase, that what clients send and see is to be recorded there.
+    ///
+    /// # Errors
+    /// Why the job cannot: a clause to follow "not checked:".
+    fn record_history(&self, history: &Arc<Collector>) -> Result<(), String> {
+        let _ = history;
+        Err("the values of this job do not say which write they are of".into())
+    }
 
     /// Hears, before its first phase, that kvtrial changes the nodes in the phase that [`Job::change`] names.
     fn expect_change(&self) {}
