@@ -1,7 +1,7 @@
 //! The check: key by key, in n log n.
 
 use crate::cluster::{self, BEFORE_ALL, Cluster, found};
-use crate::contradiction::{Contradiction, Flaw};
+use crate::contradiction::{Conflict, Contradiction};
 use crate::operation::Operation;
 use crate::weaker::Weaker;
 
@@ -99,7 +99,7 @@ fn check_sorted(mut operations: Vec<Operation>) -> Result<Check, NotChecked> {
     let clusters = cluster::clusters(&operations);
     check.weaker.reads = operations.iter().filter(|it| !it.writes()).count() as u64;
     // What breaks a weaker guarantee breaks the strongest, too.
-    if let Some(flaw) = flaw(&operations, clusters.clone(), Start::Known)? {
+    if let Some(flaw) = flaw(&operations, clusters.clone(), Beginning::Known)? {
         check.contradicted_keys = 1;
         check.weaker = Weaker::of(&operations, &clusters);
         check.smallest = Some(Contradiction::smallest(&operations, flaw));
@@ -109,7 +109,7 @@ fn check_sorted(mut operations: Vec<Operation>) -> Result<Check, NotChecked> {
 
 /// What is known of the key before the first operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Start {
+pub(crate) enum Beginning {
     /// It had its version 0.
     Known,
     /// Part of the history was left out: a swap may have found a version of which no write is there.
@@ -120,8 +120,8 @@ pub(crate) enum Start {
 pub(crate) fn flaw(
     operations: &[Operation],
     mut clusters: Vec<Cluster>,
-    start: Start,
-) -> Result<Option<Flaw>, NotChecked> {
+    start: Beginning,
+) -> Result<Option<Conflict>, NotChecked> {
     let mut any_swap = false;
     let mut flaw = None;
     for cluster in &clusters {
@@ -134,9 +134,9 @@ pub(crate) fn flaw(
         }
         any_swap |= found(first).is_some();
         if cluster.version > 0 && !first.writes() {
-            flaw = Some(Flaw::NeverWritten);
+            flaw = Some(Conflict::NeverWritten);
         } else if cluster.version > 0 && cluster.first_answer_ns < first.begin_ns() {
-            flaw = flaw.or(Some(Flaw::BeforeItsWrite));
+            flaw = flaw.or(Some(Conflict::BeforeItsWrite));
         }
     }
     if flaw.is_some() {
@@ -148,12 +148,12 @@ pub(crate) fn flaw(
             Err(flaw) => return Ok(Some(flaw)),
         }
     }
-    Ok(is_cyclic(&mut clusters).then_some(Flaw::OutOfOrder))
+    Ok(is_cyclic(&mut clusters).then_some(Conflict::OutOfOrder))
 }
 
 /// Joins clusters that swaps tie together: nothing may come between them. Each chain has its own order, which must not contradict the
 /// clock; seen from outside it is one cluster.
-fn chained(operations: &[Operation], clusters: &[Cluster], start: Start) -> Result<Vec<Cluster>, Flaw> {
+fn chained(operations: &[Operation], clusters: &[Cluster], start: Beginning) -> Result<Vec<Cluster>, Conflict> {
     const NONE: usize = usize::MAX;
     let mut before_all = None;
     let mut next = vec![NONE; clusters.len() + 1];
@@ -169,11 +169,11 @@ fn chained(operations: &[Operation], clusters: &[Cluster], start: Start) -> Resu
                     Some(Cluster { version: 0, operations, first_answer_ns: BEFORE_ALL, last_sent_ns: BEFORE_ALL });
                 clusters.len()
             }
-            Err(_) if start == Start::Unknown => continue,
-            Err(_) => return Err(Flaw::NeverWritten),
+            Err(_) if start == Beginning::Unknown => continue,
+            Err(_) => return Err(Conflict::NeverWritten),
         };
         if std::mem::replace(&mut next[place], at) != NONE {
-            return Err(Flaw::SwappedTwice);
+            return Err(Conflict::SwappedTwice);
         }
         is_head[at] = false;
     }
@@ -186,7 +186,7 @@ fn chained(operations: &[Operation], clusters: &[Cluster], start: Start) -> Resu
         let mut at = next[head];
         while let Some(link) = of(at) {
             if link.first_answer_ns < chain.last_sent_ns {
-                return Err(Flaw::OutOfOrder);
+                return Err(Conflict::OutOfOrder);
             }
             chain.first_answer_ns = chain.first_answer_ns.min(link.first_answer_ns);
             chain.last_sent_ns = chain.last_sent_ns.max(link.last_sent_ns);
@@ -196,7 +196,7 @@ fn chained(operations: &[Operation], clusters: &[Cluster], start: Start) -> Resu
         chains.push(chain);
     }
     // Versions that only follow each other in a ring have no first.
-    if joined < clusters.len() { Err(Flaw::OutOfOrder) } else { Ok(chains) }
+    if joined < clusters.len() { Err(Conflict::OutOfOrder) } else { Ok(chains) }
 }
 
 /// Returns whether two clusters must each come before the other. A cycle of more has two such: the cluster whose first answer is the

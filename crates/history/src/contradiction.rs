@@ -1,12 +1,12 @@
 //! The smallest part of a history that no single copy could have answered.
 
-use crate::checker::{Start, flaw};
+use crate::checker::{Beginning, flaw};
 use crate::cluster::{self, BEFORE_ALL, Cluster};
 use crate::operation::Operation;
 
 /// What makes it impossible.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Flaw {
+pub enum Conflict {
     /// A version was seen that nobody had written.
     NeverWritten,
     /// A read was over before the version it saw was even sent.
@@ -21,7 +21,7 @@ pub enum Flaw {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Contradiction {
     /// What is wrong.
-    pub flaw: Flaw,
+    pub flaw: Conflict,
     /// The operations, by the time they were sent.
     pub operations: Vec<Operation>,
 }
@@ -36,7 +36,7 @@ const MOST_READS: usize = 64;
 const MOST_STEPS: usize = 30_000_000;
 
 impl Contradiction {
-    fn new(flaw: Flaw, mut operations: Vec<Operation>) -> Contradiction {
+    fn new(flaw: Conflict, mut operations: Vec<Operation>) -> Contradiction {
         operations.sort_unstable_by_key(|it| (it.sent_ns, it.answered_ns, it.client));
         Contradiction { flaw, operations }
     }
@@ -55,13 +55,13 @@ impl Contradiction {
     }
 
     /// Returns the smallest of a key that has this flaw; its operations are sorted by version.
-    pub(crate) fn smallest(operations: &[Operation], flaw: Flaw) -> Contradiction {
+    pub(crate) fn smallest(operations: &[Operation], flaw: Conflict) -> Contradiction {
         let clusters = cluster::clusters(operations);
         let has_swaps = operations.iter().any(|it| cluster::found(it).is_some());
         let found = match flaw {
-            Flaw::NeverWritten => never_written(operations, &clusters),
-            Flaw::BeforeItsWrite => before_its_write(operations, &clusters),
-            Flaw::OutOfOrder if !has_swaps => out_of_order(operations, &clusters),
+            Conflict::NeverWritten => never_written(operations, &clusters),
+            Conflict::BeforeItsWrite => before_its_write(operations, &clusters),
+            Conflict::OutOfOrder if !has_swaps => out_of_order(operations, &clusters),
             _ => None,
         };
         found.unwrap_or_else(|| reduced(operations, flaw))
@@ -76,7 +76,7 @@ fn never_written(operations: &[Operation], clusters: &[Cluster]) -> Option<Contr
     };
     let saw = |it: &&Operation| is_unwritten(cluster::found(it).unwrap_or_else(|| it.version()));
     let first = operations.iter().filter(saw).min_by_key(|it| it.sent_ns)?;
-    Some(Contradiction::new(Flaw::NeverWritten, vec![*first]))
+    Some(Contradiction::new(Conflict::NeverWritten, vec![*first]))
 }
 
 /// The read that was too early by most, with the write.
@@ -87,7 +87,7 @@ fn before_its_write(operations: &[Operation], clusters: &[Cluster]) -> Option<Co
         (write.writes() && read.end_ns() < write.begin_ns()).then_some((write, read))
     });
     let (write, read) = pairs.min_by_key(|(write, read)| write.begin_ns() - read.begin_ns())?;
-    Some(Contradiction::new(Flaw::BeforeItsWrite, vec![*write, *read]))
+    Some(Contradiction::new(Conflict::BeforeItsWrite, vec![*write, *read]))
 }
 
 /// Some operations of one version, the write among them.
@@ -165,7 +165,7 @@ fn smaller_of(
                 continue;
             }
             let operations = one.operations.iter().chain(&other.operations).map(|&at| all[at]).collect();
-            let found = Contradiction::new(Flaw::OutOfOrder, operations);
+            let found = Contradiction::new(Conflict::OutOfOrder, operations);
             best = Some(match best {
                 Some(best) => best.smaller(found),
                 None => found,
@@ -176,7 +176,7 @@ fn smaller_of(
 }
 
 /// Leaves out halves, quarters and so on, down to single operations, as long as the flaw stays.
-fn reduced(operations: &[Operation], flaw: Flaw) -> Contradiction {
+fn reduced(operations: &[Operation], flaw: Conflict) -> Contradiction {
     let mut kept = operations.to_vec();
     let mut steps = 0;
     let mut chunk = kept.len().div_ceil(2);
@@ -196,9 +196,9 @@ fn reduced(operations: &[Operation], flaw: Flaw) -> Contradiction {
 }
 
 /// Whether these operations alone have the flaw, too. A swap may have found what is left out here.
-fn still(operations: &[Operation], flaw_before: Flaw) -> bool {
+fn still(operations: &[Operation], flaw_before: Conflict) -> bool {
     let mut operations = operations.to_vec();
     cluster::leave_out_unnoticed(&mut operations);
     let clusters = cluster::clusters(&operations);
-    flaw(&operations, clusters, Start::Unknown) == Ok(Some(flaw_before))
+    flaw(&operations, clusters, Beginning::Unknown) == Ok(Some(flaw_before))
 }

@@ -16,9 +16,9 @@ mod structures;
 mod weaker;
 
 pub use checker::{Check, NotChecked, check, check_key};
-pub use contradiction::{Contradiction, Flaw};
+pub use contradiction::{Conflict, Contradiction};
 pub use lines::{LineError, read_lines, write_lines};
 pub use operation::{Action, Operation};
-pub use recorder::{Collected, Collector, Lane};
-pub use structures::{AppendSeen, Appended, Counted, appends, counts};
+pub use recorder::{Collected, Collector, Tape};
+pub use structures::{AppendSeen, Appended, CounterSeen, appends, counts};
 pub use weaker::Weaker;

@@ -203,15 +203,15 @@ fn unpacked(bytes: &[u8; RECORD_BYTES]) -> Operation {
 
 /// The operations of one thread, which hands them on from time to time.
 #[derive(Debug)]
-pub struct Lane<'a> {
+pub struct Tape<'a> {
     collector: &'a Collector,
     kept: Vec<Operation>,
 }
 
-impl<'a> Lane<'a> {
+impl<'a> Tape<'a> {
     /// Returns an empty one.
-    pub fn new(collector: &'a Collector) -> Lane<'a> {
-        Lane { collector, kept: Vec::with_capacity(LANE_OPERATIONS) }
+    pub fn new(collector: &'a Collector) -> Tape<'a> {
+        Tape { collector, kept: Vec::with_capacity(LANE_OPERATIONS) }
     }
 
     /// Keeps an operation that has ended, or of which no more will be heard.
@@ -224,7 +224,7 @@ impl<'a> Lane<'a> {
     }
 }
 
-impl Drop for Lane<'_> {
+impl Drop for Tape<'_> {
     fn drop(&mut self) {
         self.collector.take(&mut self.kept);
     }

@@ -67,7 +67,7 @@ const GIVEN_TWICE: u64 = 1 << 63;
 
 /// An answer of a counter that counts by one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Counted {
+pub enum CounterSeen {
     /// It was increased, and gave the number after that; 0 where it was not answered.
     Increased(u64),
     /// It was read.
@@ -76,7 +76,7 @@ pub enum Counted {
 
 /// Returns the operations on counters as those on registers whose version is the number. An increase that was not answered takes a
 /// number that nobody was given, the earliest sent the smallest: if any choice is right, this one is.
-pub fn counts(history: &[(Operation, Counted)]) -> Vec<Operation> {
+pub fn counts(history: &[(Operation, CounterSeen)]) -> Vec<Operation> {
     let mut given: HashMap<u64, HashSet<u64>> = HashMap::new();
     let mut twice = 0;
     let mut largest: HashMap<u64, u64> = HashMap::new();
@@ -84,19 +84,19 @@ pub fn counts(history: &[(Operation, Counted)]) -> Vec<Operation> {
     let mut told = Vec::with_capacity(history.len());
     for &(operation, counted) in history {
         let action = match (counted, operation.answered_ns) {
-            (Counted::Increased(_), None) => {
+            (CounterSeen::Increased(_), None) => {
                 open.entry(operation.key).or_default().push(operation);
                 continue;
             }
-            (Counted::Read(_), None) => continue,
-            (Counted::Increased(to), Some(_)) => {
+            (CounterSeen::Read(_), None) => continue,
+            (CounterSeen::Increased(to), Some(_)) => {
                 let before = given.entry(operation.key).or_default();
                 let is_second = !before.insert(to);
                 twice += u64::from(is_second);
                 // Given to somebody else before: two swaps of one number, which leave different ones.
                 Action::Swap { from: to.saturating_sub(1), to: if is_second { GIVEN_TWICE + twice } else { to } }
             }
-            (Counted::Read(number), Some(_)) => Action::Read(number),
+            (CounterSeen::Read(number), Some(_)) => Action::Read(number),
         };
         let number = largest.entry(operation.key).or_default();
         let version = Operation { action, ..operation }.version();

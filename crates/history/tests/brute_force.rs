@@ -4,7 +4,7 @@
 mod common;
 
 use common::{Dice, has_order, honest, random, spoilt};
-use history::{Action, Flaw, Operation, check_key};
+use history::{Action, Conflict, Operation, check_key};
 
 fn histories(seed: u64, count: u64, swaps: bool) -> impl Iterator<Item = Vec<Operation>> {
     let mut dice = Dice(seed);
@@ -63,7 +63,7 @@ fn what_is_shown_of_registers_is_the_smallest_part_that_contradicts_itself() {
     for all in histories(4711, 60_000, false) {
         let Some(found) = check_key(&all).unwrap().smallest else { continue };
         assert!(!has_order(&found.operations), "{found:?}");
-        if found.flaw == Flaw::NeverWritten {
+        if found.flaw == Conflict::NeverWritten {
             assert_eq!(found.operations.len(), 1);
             continue;
         }
@@ -87,7 +87,7 @@ fn a_contradiction_of_swaps_loses_nothing_that_could_be_left_out() {
             fewer.remove(at);
             let again = check_key(&fewer).unwrap().smallest;
             // Without its write, what saw a version has another flaw.
-            assert!(again.is_none_or(|it| it.flaw != found.flaw || it.flaw == Flaw::NeverWritten), "{found:#?}");
+            assert!(again.is_none_or(|it| it.flaw != found.flaw || it.flaw == Conflict::NeverWritten), "{found:#?}");
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Small histories of which others have published the answer, written down here from their descriptions.
 #![allow(clippy::unwrap_used)]
 
-use history::{Action, Check, Flaw, Operation, check_key};
+use history::{Action, Check, Conflict, Operation, check_key};
 
 fn operation(client: u32, action: Action, sent_ns: u64, answered_ns: u64) -> Operation {
     let answered_ns = (answered_ns > 0).then_some(answered_ns);
@@ -27,7 +27,7 @@ fn porcupines_register() {
         operation(2, Action::Read(0), 40, 90),
     ];
     let found = checked(&wrong).smallest.unwrap();
-    assert_eq!((found.flaw, found.operations.len()), (Flaw::OutOfOrder, 3));
+    assert_eq!((found.flaw, found.operations.len()), (Conflict::OutOfOrder, 3));
     assert_eq!(checked(&wrong).weaker.stale_reads, 0, "the write was not acknowledged before the second read was sent");
 }
 
@@ -56,7 +56,7 @@ fn two_swaps_of_one_version() {
         operation(2, Action::Swap { from: 1, to: 3 }, 5, 20),
     ];
     let found = checked(&all).smallest.unwrap();
-    assert_eq!((found.flaw, found.operations.len()), (Flaw::SwappedTwice, 3), "both, and what they found");
+    assert_eq!((found.flaw, found.operations.len()), (Conflict::SwappedTwice, 3), "both, and what they found");
     let chain =
         [all[0], all[1], operation(2, Action::Swap { from: 2, to: 3 }, 5, 20), operation(0, Action::Read(3), 21, 22)];
     assert_eq!(checked(&chain).smallest, None);

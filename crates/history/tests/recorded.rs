@@ -4,7 +4,7 @@
 mod common;
 
 use common::{Dice, honest, random};
-use history::{Action, Collector, Lane, Operation, check, read_lines, write_lines};
+use history::{Action, Collector, Operation, Tape, check, read_lines, write_lines};
 
 #[test]
 fn what_does_not_fit_into_memory_is_in_a_file_that_leaves_nothing_behind() {
@@ -12,7 +12,7 @@ fn what_does_not_fit_into_memory_is_in_a_file_that_leaves_nothing_behind() {
     std::fs::create_dir(&directory).unwrap();
     let collector = Collector::with_room(&directory, 20_000);
     let total = 100_000;
-    let mut lane = Lane::new(&collector);
+    let mut lane = Tape::new(&collector);
     let mut expected = Vec::new();
     for number in 0..total {
         let action = if number % 2 == 0 { Action::Write(number + 1) } else { Action::Read(number) };

@@ -4,7 +4,7 @@
 mod common;
 
 use common::Dice;
-use history::{Action, AppendSeen, Appended, Counted, Operation, appends, check_key, counts};
+use history::{Action, AppendSeen, Appended, CounterSeen, Operation, appends, check_key, counts};
 
 /// An operation with its times, and what it does to a state where its answer fits.
 type Step<'a> = (Operation, &'a dyn Fn(&[u64]) -> Option<Vec<u64>>);
@@ -70,21 +70,21 @@ fn counters_are_judged_as_an_exhaustive_search_judges_them() {
     let mut seen = [0; 2];
     for round in 0..40_000 {
         let mut number = 0;
-        let history: Vec<(Operation, Counted)> = (1..=2 + dice.below(6))
+        let history: Vec<(Operation, CounterSeen)> = (1..=2 + dice.below(6))
             .map(|at| {
                 let operation = times(&mut dice, at);
                 let wrong = if round % 2 == 0 && dice.below(5) == 0 { dice.below(3) } else { 0 };
                 if dice.below(3) == 0 {
-                    return (operation, Counted::Read(number + wrong));
+                    return (operation, CounterSeen::Read(number + wrong));
                 }
                 number += u64::from(operation.answered_ns.is_some() || dice.below(2) == 0);
-                (operation, Counted::Increased((number + wrong).max(1)))
+                (operation, CounterSeen::Increased((number + wrong).max(1)))
             })
             .collect();
-        let apply = |(operation, counted): (Operation, Counted), state: &[u64]| match counted {
-            _ if operation.answered_ns.is_none() && matches!(counted, Counted::Read(_)) => Some(state.to_vec()),
-            Counted::Read(number) => (number == state[0]).then(|| state.to_vec()),
-            Counted::Increased(to) => {
+        let apply = |(operation, counted): (Operation, CounterSeen), state: &[u64]| match counted {
+            _ if operation.answered_ns.is_none() && matches!(counted, CounterSeen::Read(_)) => Some(state.to_vec()),
+            CounterSeen::Read(number) => (number == state[0]).then(|| state.to_vec()),
+            CounterSeen::Increased(to) => {
                 (operation.answered_ns.is_none() || to == state[0] + 1).then(|| vec![state[0] + 1])
             }
         };

@@ -19,7 +19,7 @@ mod lives;
 mod load;
 pub mod plan;
 mod read_back;
-mod recorded;
+mod witnessed;
 pub(crate) mod run;
 pub(crate) mod trial;
 pub(crate) mod value;

@@ -6,7 +6,7 @@ use super::gone::Gone;
 use super::key::{KEY_BYTES, MAX_KEYS};
 use super::lives::Lifetimes;
 use super::load::Load;
-use super::recorded::Recorded;
+use super::witnessed::Witnessed;
 use super::read_back::ReadBack;
 use super::run::Run;
 use super::value::Values;
@@ -92,9 +92,9 @@ impl Trial for YcsbTrial<'_> {
             // Another type of worker, so that those that record nothing are as fast as if there was no history.
             let first = slots.clone();
             return match phase {
-                0 => Box::new(Recorded::new(Load::new(self, slots), first, history)),
-                1 => Box::new(Recorded::new(Run::new(self, slots), first, history)),
-                _ => Box::new(Recorded::new(ReadBack::new(self, slots), first, history)),
+                0 => Box::new(Witnessed::new(Load::new(self, slots), first, history)),
+                1 => Box::new(Witnessed::new(Run::new(self, slots), first, history)),
+                _ => Box::new(Witnessed::new(ReadBack::new(self, slots), first, history)),
             };
         }
         match phase {

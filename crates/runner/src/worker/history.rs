@@ -1,7 +1,7 @@
 //! What clients saw, recorded while the phases run and checked after them.
 
 use crate::message::HistoryWish;
-use history::{Check, Collector, Flaw, Operation};
+use history::{Check, Collector, Conflict, Operation};
 use jobkit::Trial;
 use measure::Clock;
 use std::cell::Cell;
@@ -101,9 +101,9 @@ fn told(check: &Check, times: &Times) -> History {
         backward_reads: weaker.backward_reads,
         own_writes_missed: weaker.own_writes_missed,
         flaw: check.smallest.as_ref().map(|it| match it.flaw {
-            Flaw::NeverWritten => HistoryFlaw::NeverWritten,
-            Flaw::BeforeItsWrite => HistoryFlaw::BeforeItsWrite,
-            Flaw::SwappedTwice | Flaw::OutOfOrder => HistoryFlaw::OutOfOrder,
+            Conflict::NeverWritten => HistoryFlaw::NeverWritten,
+            Conflict::BeforeItsWrite => HistoryFlaw::BeforeItsWrite,
+            Conflict::SwappedTwice | Conflict::OutOfOrder => HistoryFlaw::OutOfOrder,
         }),
         smallest: check.smallest.iter().flat_map(|it| &it.operations).map(operation).collect(),
         ..History::default()

@@ -32,7 +32,7 @@ const SEEN_CLOSED: Duration = Duration::from_millis(50);
 /// The phases that are run, and what is recorded of them.
 #[derive(Clone, Copy)]
 pub(crate) struct Extent<'a> {
-    /// So many of the first.
+    /// The number of phases, from the first on.
     pub(crate) count: usize,
     pub(crate) recording: Option<&'a Recording>,
 }

@@ -2,7 +2,7 @@
 
 use super::key::number_in;
 use super::value::version_in;
-use history::{Action, Collector, Lane};
+use history::{Action, Collector, Tape};
 use jobkit::{Arriving, Offence, Step, Think, Worker};
 use measure::Clock;
 use std::ops::Range;
@@ -10,12 +10,12 @@ use std::time::Duration;
 use store::{Operation, OperationKind, Reply, Slot};
 
 /// The worker, and what each of its slots has in flight.
-pub struct Recorded<'a, W> {
+pub struct Witnessed<'a, W> {
     worker: W,
     first: Slot,
     clock: Clock,
     in_flight: Vec<InFlight>,
-    lane: Lane<'a>,
+    lane: Tape<'a>,
 }
 
 #[derive(Clone, Copy)]
@@ -33,21 +33,21 @@ enum Asks {
     Write,
 }
 
-impl<'a, W: Worker> Recorded<'a, W> {
+impl<'a, W: Worker> Witnessed<'a, W> {
     /// Records what this worker of these slots sends and sees.
-    pub fn new(worker: W, slots: Range<Slot>, history: &'a Collector) -> Recorded<'a, W> {
+    pub fn new(worker: W, slots: Range<Slot>, history: &'a Collector) -> Witnessed<'a, W> {
         let nothing = InFlight { asks: Asks::Nothing, key: 0, version: 0, sent_ticks: 0 };
-        Recorded {
+        Witnessed {
             worker,
             first: slots.start,
             clock: Clock::get(),
             in_flight: slots.map(|_| nothing).collect(),
-            lane: Lane::new(history),
+            lane: Tape::new(history),
         }
     }
 }
 
-impl<W> Recorded<'_, W> {
+impl<W> Witnessed<'_, W> {
     #[inline]
     fn keep(&mut self, slot: Slot, action: Action, answered_ticks: Option<u64>) {
         let InFlight { key, sent_ticks, .. } = self.in_flight[slot as usize];
@@ -81,7 +81,7 @@ impl<W> Recorded<'_, W> {
     }
 }
 
-impl<W: Worker> Worker for Recorded<'_, W> {
+impl<W: Worker> Worker for Witnessed<'_, W> {
     #[inline(always)]
     fn next(&mut self, slot: Slot) -> Step<'_> {
         let step = self.worker.next(slot);
@@ -144,7 +144,7 @@ impl<W: Worker> Worker for Recorded<'_, W> {
     }
 }
 
-impl<W> Drop for Recorded<'_, W> {
+impl<W> Drop for Witnessed<'_, W> {
     /// What is still in flight may happen yet.
     fn drop(&mut self) {
         for slot in 0..self.in_flight.len() {
