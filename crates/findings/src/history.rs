@@ -6,7 +6,7 @@ mod sentences;
 use crate::block::{Block, Tone};
 use crate::finding::{Arrangement, Finding};
 use crate::view::{Grouped, View};
-use sentences::{Outcome, outcome, sentence, steps};
+use sentences::{HistoryVerdict, outcome, sentence, steps};
 use study::{Cell, History, TrialRecord};
 
 pub(crate) fn find(view: &View<'_>) -> Option<Finding> {
@@ -38,9 +38,9 @@ fn blocks(it: &Grouped<'_>, view: &View<'_>) -> Vec<Block> {
     for (cell, trial, history) in &seen {
         let text = sentence(cell, trial, history);
         blocks.push(match outcome(history) {
-            Outcome::Contradicted => Block::headline(text, Tone::Bad),
-            Outcome::Linearizable => Block::plain(text),
-            Outcome::NotChecked => Block::faint(text),
+            HistoryVerdict::Contradicted => Block::headline(text, Tone::Bad),
+            HistoryVerdict::Linearizable => Block::plain(text),
+            HistoryVerdict::NotChecked => Block::faint(text),
         });
         blocks.extend(steps(history).map(Block::plain));
     }

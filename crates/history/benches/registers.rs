@@ -1,6 +1,6 @@
 //! Operations checked per second: `cargo bench -p kvtrial-history`.
 
-use history::{Action, Operation, check};
+use history::{Deed, Encounter, check};
 use std::time::Instant;
 
 const OPERATIONS: u64 = 1_000_000;
@@ -20,7 +20,7 @@ fn main() {
 }
 
 /// Half reads, half writes, each in effect at a moment between its ends, as `clients` at once would send them.
-fn history(keys: u64, clients: u64) -> Vec<Operation> {
+fn history(keys: u64, clients: u64) -> Vec<Encounter> {
     let mut values = vec![0; keys as usize];
     let mut dice = 88_172_645_463_325_252_u64;
     let mut below = |n: u64| {
@@ -32,12 +32,12 @@ fn history(keys: u64, clients: u64) -> Vec<Operation> {
     let mut operation = |number: u64| {
         let (key, at) = (below(keys), 1_000_000 + number * 100);
         let value = &mut values[key as usize];
-        let action = if below(2) == 0 { Action::Read(*value) } else { Action::Write(number + 1) };
-        if let Action::Write(version) = action {
+        let action = if below(2) == 0 { Deed::Read(*value) } else { Deed::Write(number + 1) };
+        if let Deed::Write(version) = action {
             *value = version;
         }
         let (sent_ns, answered_ns) = (at - below(100 * clients), Some(at + below(100 * clients)));
-        Operation { client: (number % clients) as u32, key, action, sent_ns, answered_ns }
+        Encounter { client: (number % clients) as u32, key, action, sent_ns, answered_ns }
     };
     (0..OPERATIONS).map(&mut operation).collect()
 }

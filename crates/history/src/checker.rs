@@ -1,8 +1,8 @@
 //! The check: key by key, in n log n.
 
-use crate::cluster::{self, BEFORE_ALL, Cluster, found};
+use crate::cluster::{self, BEFORE_ALL, VersionZone, found};
 use crate::contradiction::{Conflict, Contradiction};
-use crate::operation::Operation;
+use crate::operation::Encounter;
 use crate::weaker::Weaker;
 
 /// The outcome of a check.
@@ -48,7 +48,7 @@ pub enum NotChecked {
         version: u64,
     },
     /// An operation was answered before it was sent.
-    Backwards(Operation),
+    Backwards(Encounter),
 }
 
 impl std::fmt::Display for NotChecked {
@@ -70,7 +70,7 @@ impl std::error::Error for NotChecked {}
 ///
 /// # Errors
 /// The history does not say what each operation saw.
-pub fn check(operations: &mut [Operation]) -> Result<Check, NotChecked> {
+pub fn check(operations: &mut [Encounter]) -> Result<Check, NotChecked> {
     operations.sort_unstable_by_key(|it| (it.key, it.version(), !it.writes(), it.sent_ns));
     let mut all = Check::default();
     for of_key in operations.chunk_by(|a, b| a.key == b.key) {
@@ -83,13 +83,13 @@ pub fn check(operations: &mut [Operation]) -> Result<Check, NotChecked> {
 ///
 /// # Errors
 /// The history does not say what each operation saw.
-pub fn check_key(operations: &[Operation]) -> Result<Check, NotChecked> {
+pub fn check_key(operations: &[Encounter]) -> Result<Check, NotChecked> {
     let mut operations = operations.to_vec();
     cluster::sort(&mut operations);
     check_sorted(operations)
 }
 
-fn check_sorted(mut operations: Vec<Operation>) -> Result<Check, NotChecked> {
+fn check_sorted(mut operations: Vec<Encounter>) -> Result<Check, NotChecked> {
     if let Some(it) = operations.iter().find(|it| it.end_ns() < it.begin_ns()) {
         return Err(NotChecked::Backwards(*it));
     }
@@ -118,15 +118,15 @@ pub(crate) enum Beginning {
 
 /// Returns what is wrong with a key, if anything is. The operations are sorted, and those that nobody noticed are left out.
 pub(crate) fn flaw(
-    operations: &[Operation],
-    mut clusters: Vec<Cluster>,
+    operations: &[Encounter],
+    mut clusters: Vec<VersionZone>,
     start: Beginning,
 ) -> Result<Option<Conflict>, NotChecked> {
     let mut any_swap = false;
     let mut flaw = None;
     for cluster in &clusters {
         let [first, rest @ ..] = &operations[cluster.operations.clone()] else { continue };
-        if rest.first().is_some_and(Operation::writes)
+        if rest.first().is_some_and(Encounter::writes)
             || first.writes() && cluster.version == 0
             || found(first) == Some(cluster.version)
         {
@@ -153,7 +153,7 @@ pub(crate) fn flaw(
 
 /// Joins clusters that swaps tie together: nothing may come between them. Each chain has its own order, which must not contradict the
 /// clock; seen from outside it is one cluster.
-fn chained(operations: &[Operation], clusters: &[Cluster], start: Beginning) -> Result<Vec<Cluster>, Conflict> {
+fn chained(operations: &[Encounter], clusters: &[VersionZone], start: Beginning) -> Result<Vec<VersionZone>, Conflict> {
     const NONE: usize = usize::MAX;
     let mut before_all = None;
     let mut next = vec![NONE; clusters.len() + 1];
@@ -166,7 +166,7 @@ fn chained(operations: &[Operation], clusters: &[Cluster], start: Beginning) -> 
                 // Nobody has read it, but it was there.
                 let operations = cluster.operations.start..cluster.operations.start;
                 before_all =
-                    Some(Cluster { version: 0, operations, first_answer_ns: BEFORE_ALL, last_sent_ns: BEFORE_ALL });
+                    Some(VersionZone { version: 0, operations, first_answer_ns: BEFORE_ALL, last_sent_ns: BEFORE_ALL });
                 clusters.len()
             }
             Err(_) if start == Beginning::Unknown => continue,
@@ -201,7 +201,7 @@ fn chained(operations: &[Operation], clusters: &[Cluster], start: Beginning) -> 
 
 /// Returns whether two clusters must each come before the other. A cycle of more has two such: the cluster whose first answer is the
 /// earliest precedes all others of its cycle, the one before it among them.
-fn is_cyclic(clusters: &mut [Cluster]) -> bool {
+fn is_cyclic(clusters: &mut [VersionZone]) -> bool {
     clusters.sort_unstable_by_key(|it| it.first_answer_ns);
     // Those that last (the first answer is before the last request) must not overlap.
     let mut lasting: Vec<(i64, i64)> = Vec::new();

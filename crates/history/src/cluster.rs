@@ -1,6 +1,6 @@
 //! The operations of a key that name one version.
 
-use crate::operation::{Action, Operation};
+use crate::operation::{Deed, Encounter};
 use std::ops::Range;
 
 /// The time from which each key has its version 0.
@@ -8,7 +8,7 @@ pub(crate) const BEFORE_ALL: i64 = -1;
 
 /// The write of a version and all reads of it.
 #[derive(Clone, Debug)]
-pub(crate) struct Cluster {
+pub(crate) struct VersionZone {
     pub(crate) version: u64,
     /// Its operations among those of the key.
     pub(crate) operations: Range<usize>,
@@ -18,9 +18,9 @@ pub(crate) struct Cluster {
     pub(crate) last_sent_ns: i64,
 }
 
-impl Cluster {
+impl VersionZone {
     /// Returns the cluster of these operations, all of one version, the write first.
-    pub(crate) fn of(all: &[Operation], operations: Range<usize>) -> Cluster {
+    pub(crate) fn of(all: &[Encounter], operations: Range<usize>) -> VersionZone {
         let version = all[operations.start].version();
         let (mut first_answer_ns, mut last_sent_ns) = (i64::MAX, BEFORE_ALL);
         if version == 0 {
@@ -30,25 +30,25 @@ impl Cluster {
             first_answer_ns = first_answer_ns.min(operation.end_ns());
             last_sent_ns = last_sent_ns.max(operation.begin_ns());
         }
-        Cluster { version, operations, first_answer_ns, last_sent_ns }
+        VersionZone { version, operations, first_answer_ns, last_sent_ns }
     }
 }
 
 /// Puts the operations of a key in order of versions, each write before its reads.
-pub(crate) fn sort(operations: &mut [Operation]) {
+pub(crate) fn sort(operations: &mut [Encounter]) {
     operations.sort_unstable_by_key(|it| (it.version(), !it.writes(), it.sent_ns));
 }
 
 /// Leaves out what nobody can have noticed: reads that were not answered, and writes that were not and whose version nobody saw.
 /// The operations are sorted, and stay so.
-pub(crate) fn leave_out_unnoticed(operations: &mut Vec<Operation>) {
+pub(crate) fn leave_out_unnoticed(operations: &mut Vec<Encounter>) {
     if operations.iter().all(|it| it.answered_ns.is_some()) {
         return;
     }
     operations.retain(|it| it.writes() || it.answered_ns.is_some());
     let mut noticed = vec![false; operations.len()];
     // A swap that was noticed has noticed the version it found.
-    let mut seen: Vec<u64> = operations.iter().filter(|it| it.answered_ns.is_some()).map(Operation::version).collect();
+    let mut seen: Vec<u64> = operations.iter().filter(|it| it.answered_ns.is_some()).map(Encounter::version).collect();
     seen.extend(operations.iter().filter(|it| it.answered_ns.is_some()).filter_map(found));
     seen.dedup();
     while let Some(version) = seen.pop() {
@@ -65,20 +65,20 @@ pub(crate) fn leave_out_unnoticed(operations: &mut Vec<Operation>) {
 }
 
 /// Returns the version that a swap took the place of.
-pub(crate) fn found(operation: &Operation) -> Option<u64> {
+pub(crate) fn found(operation: &Encounter) -> Option<u64> {
     match operation.action {
-        Action::Swap { from, .. } => Some(from),
+        Deed::Swap { from, .. } => Some(from),
         _ => None,
     }
 }
 
 /// Returns the clusters of sorted operations, by version.
-pub(crate) fn clusters(operations: &[Operation]) -> Vec<Cluster> {
+pub(crate) fn clusters(operations: &[Encounter]) -> Vec<VersionZone> {
     let mut clusters = Vec::new();
     let mut start = 0;
     for at in 1..=operations.len() {
         if at == operations.len() || operations[at].version() != operations[start].version() {
-            clusters.push(Cluster::of(operations, start..at));
+            clusters.push(VersionZone::of(operations, start..at));
             start = at;
         }
     }

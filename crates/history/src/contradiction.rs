@@ -1,8 +1,8 @@
 //! The smallest part of a history that no single copy could have answered.
 
 use crate::checker::{Beginning, flaw};
-use crate::cluster::{self, BEFORE_ALL, Cluster};
-use crate::operation::Operation;
+use crate::cluster::{self, BEFORE_ALL, VersionZone};
+use crate::operation::Encounter;
 
 /// What makes it impossible.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,7 +23,7 @@ pub struct Contradiction {
     /// What is wrong.
     pub flaw: Conflict,
     /// The operations, by the time they were sent.
-    pub operations: Vec<Operation>,
+    pub operations: Vec<Encounter>,
 }
 
 /// Pairs of versions that are looked at for the smallest contradiction of a key.
@@ -36,7 +36,7 @@ const MOST_READS: usize = 64;
 const MOST_STEPS: usize = 30_000_000;
 
 impl Contradiction {
-    fn new(flaw: Conflict, mut operations: Vec<Operation>) -> Contradiction {
+    fn new(flaw: Conflict, mut operations: Vec<Encounter>) -> Contradiction {
         operations.sort_unstable_by_key(|it| (it.sent_ns, it.answered_ns, it.client));
         Contradiction { flaw, operations }
     }
@@ -55,7 +55,7 @@ impl Contradiction {
     }
 
     /// Returns the smallest of a key that has this flaw; its operations are sorted by version.
-    pub(crate) fn smallest(operations: &[Operation], flaw: Conflict) -> Contradiction {
+    pub(crate) fn smallest(operations: &[Encounter], flaw: Conflict) -> Contradiction {
         let clusters = cluster::clusters(operations);
         let has_swaps = operations.iter().any(|it| cluster::found(it).is_some());
         let found = match flaw {
@@ -69,18 +69,18 @@ impl Contradiction {
 }
 
 /// The first operation that saw a version nobody wrote.
-fn never_written(operations: &[Operation], clusters: &[Cluster]) -> Option<Contradiction> {
+fn never_written(operations: &[Encounter], clusters: &[VersionZone]) -> Option<Contradiction> {
     let is_unwritten = |version: u64| {
         let at = clusters.binary_search_by_key(&version, |it| it.version).map(|at| &clusters[at]);
         version > 0 && !at.is_ok_and(|it| operations[it.operations.start].writes())
     };
-    let saw = |it: &&Operation| is_unwritten(cluster::found(it).unwrap_or_else(|| it.version()));
+    let saw = |it: &&Encounter| is_unwritten(cluster::found(it).unwrap_or_else(|| it.version()));
     let first = operations.iter().filter(saw).min_by_key(|it| it.sent_ns)?;
     Some(Contradiction::new(Conflict::NeverWritten, vec![*first]))
 }
 
 /// The read that was too early by most, with the write.
-fn before_its_write(operations: &[Operation], clusters: &[Cluster]) -> Option<Contradiction> {
+fn before_its_write(operations: &[Encounter], clusters: &[VersionZone]) -> Option<Contradiction> {
     let pairs = clusters.iter().filter_map(|it| {
         let [write, reads @ ..] = &operations[it.operations.clone()] else { return None };
         let read = reads.iter().min_by_key(|it| it.end_ns())?;
@@ -98,14 +98,14 @@ struct Part {
 }
 
 impl Part {
-    fn of(all: &[Operation], version: u64, operations: Vec<usize>) -> Part {
+    fn of(all: &[Encounter], version: u64, operations: Vec<usize>) -> Part {
         let first = operations.iter().map(|&at| all[at].end_ns()).min().unwrap_or(i64::MAX);
         let last_sent_ns = operations.iter().map(|&at| all[at].begin_ns()).max().unwrap_or(BEFORE_ALL);
         Part { operations, first_answer_ns: if version == 0 { BEFORE_ALL } else { first }, last_sent_ns }
     }
 
     /// The parts of a cluster that can matter: the write; with one read; with the two reads that reach farthest.
-    fn all(all: &[Operation], cluster: &Cluster) -> Vec<Part> {
+    fn all(all: &[Encounter], cluster: &VersionZone) -> Vec<Part> {
         let mut reads = cluster.operations.clone();
         let write: Vec<usize> = if cluster.version > 0 { reads.next().into_iter().collect() } else { Vec::new() };
         let with = |more: &[usize]| Part::of(all, cluster.version, [&write, more].concat());
@@ -129,8 +129,8 @@ impl Part {
 }
 
 /// The fewest operations of two versions of which each must be before the other, over all such versions.
-fn out_of_order(operations: &[Operation], clusters: &[Cluster]) -> Option<Contradiction> {
-    let mut by_answer: Vec<&Cluster> = clusters.iter().collect();
+fn out_of_order(operations: &[Encounter], clusters: &[VersionZone]) -> Option<Contradiction> {
+    let mut by_answer: Vec<&VersionZone> = clusters.iter().collect();
     by_answer.sort_unstable_by_key(|it| it.first_answer_ns);
     let mut best: Option<Contradiction> = None;
     let mut pairs = 0;
@@ -152,7 +152,7 @@ fn out_of_order(operations: &[Operation], clusters: &[Cluster]) -> Option<Contra
 
 /// The smallest of these and of what two versions contradict each other with.
 fn smaller_of(
-    all: &[Operation],
+    all: &[Encounter],
     ones: &[Part],
     others: &[Part],
     mut best: Option<Contradiction>,
@@ -176,7 +176,7 @@ fn smaller_of(
 }
 
 /// Leaves out halves, quarters and so on, down to single operations, as long as the flaw stays.
-fn reduced(operations: &[Operation], flaw: Conflict) -> Contradiction {
+fn reduced(operations: &[Encounter], flaw: Conflict) -> Contradiction {
     let mut kept = operations.to_vec();
     let mut steps = 0;
     let mut chunk = kept.len().div_ceil(2);
@@ -196,7 +196,7 @@ fn reduced(operations: &[Operation], flaw: Conflict) -> Contradiction {
 }
 
 /// Whether these operations alone have the flaw, too. A swap may have found what is left out here.
-fn still(operations: &[Operation], flaw_before: Conflict) -> bool {
+fn still(operations: &[Encounter], flaw_before: Conflict) -> bool {
     let mut operations = operations.to_vec();
     cluster::leave_out_unnoticed(&mut operations);
     let clusters = cluster::clusters(&operations);

@@ -1,6 +1,6 @@
 //! Histories as lines of JSON, as Elle and its relatives read them: an event per line, a request or its end, in the order of time.
 
-use crate::operation::{Action, Operation};
+use crate::operation::{Deed, Encounter};
 use serde_json::Value;
 use std::collections::HashMap;
 use std::io::{self, BufRead, Write};
@@ -10,7 +10,7 @@ use std::io::{self, BufRead, Write};
 ///
 /// # Errors
 /// The output cannot be written.
-pub fn write_lines(operations: &[Operation], out: &mut dyn Write) -> io::Result<()> {
+pub fn write_lines(operations: &[Encounter], out: &mut dyn Write) -> io::Result<()> {
     let mut events: Vec<(u64, bool, usize)> = Vec::with_capacity(operations.len() * 2);
     for (at, it) in operations.iter().enumerate() {
         events.push((it.sent_ns, false, at));
@@ -30,9 +30,9 @@ pub fn write_lines(operations: &[Operation], out: &mut dyn Write) -> io::Result<
             "{{\"index\":{index},\"type\":\"{kind}\",\"f\":\"txn\",\"process\":{process},\"time\":{time_ns},\"value\":["
         )?;
         match it.action {
-            Action::Read(version) => read(out, it.key, if ends { version } else { 0 })?,
-            Action::Write(version) => write!(out, "[\"w\",{},{version}]", it.key)?,
-            Action::Swap { from, to } => {
+            Deed::Read(version) => read(out, it.key, if ends { version } else { 0 })?,
+            Deed::Write(version) => write!(out, "[\"w\",{},{version}]", it.key)?,
+            Deed::Swap { from, to } => {
                 read(out, it.key, if ends { from } else { 0 })?;
                 write!(out, ",[\"w\",{},{to}]", it.key)?;
             }
@@ -71,8 +71,8 @@ impl std::error::Error for LineError {}
 ///
 /// # Errors
 /// The first line that is not one of them.
-pub fn read_lines(input: &mut dyn BufRead) -> Result<Vec<Operation>, LineError> {
-    let mut under_way: HashMap<u64, Operation> = HashMap::new();
+pub fn read_lines(input: &mut dyn BufRead) -> Result<Vec<Encounter>, LineError> {
+    let mut under_way: HashMap<u64, Encounter> = HashMap::new();
     let mut all = Vec::new();
     for (at, line) in input.lines().enumerate() {
         let error = |problem: String| LineError { line: at + 1, problem };
@@ -89,14 +89,14 @@ pub fn read_lines(input: &mut dyn BufRead) -> Result<Vec<Operation>, LineError> 
         let client = u32::try_from(process).map_err(|_| error(format!("there are no {process} clients")))?;
         match kind {
             "invoke" => {
-                let it = Operation { client, key, action, sent_ns: time_ns, answered_ns: None };
+                let it = Encounter { client, key, action, sent_ns: time_ns, answered_ns: None };
                 if let Some(open) = under_way.insert(process, it) {
                     all.push(open);
                 }
             }
             "ok" => {
                 let begun = under_way.remove(&process).ok_or_else(|| error("ends what was not sent".into()))?;
-                all.push(Operation { action, answered_ns: Some(time_ns), ..begun });
+                all.push(Encounter { action, answered_ns: Some(time_ns), ..begun });
             }
             "fail" => drop(under_way.remove(&process)),
             "info" => all.extend(under_way.remove(&process)),
@@ -109,7 +109,7 @@ pub fn read_lines(input: &mut dyn BufRead) -> Result<Vec<Operation>, LineError> 
 }
 
 /// What a transaction of one operation did, and to which key.
-fn action(value: &Value) -> Result<(u64, Action), String> {
+fn action(value: &Value) -> Result<(u64, Deed), String> {
     let part = |at: usize| {
         let part = value.get(at)?;
         let number = match &part[2] {
@@ -119,9 +119,9 @@ fn action(value: &Value) -> Result<(u64, Action), String> {
         Some((part[0].as_str()?, part[1].as_u64()?, number?))
     };
     match (value.as_array().map(Vec::len), part(0), part(1)) {
-        (Some(1), Some(("r", key, version)), None) => Ok((key, Action::Read(version))),
-        (Some(1), Some(("w", key, version)), None) => Ok((key, Action::Write(version))),
-        (Some(2), Some(("r", key, from)), Some(("w", same, to))) if key == same => Ok((key, Action::Swap { from, to })),
+        (Some(1), Some(("r", key, version)), None) => Ok((key, Deed::Read(version))),
+        (Some(1), Some(("w", key, version)), None) => Ok((key, Deed::Write(version))),
+        (Some(2), Some(("r", key, from)), Some(("w", same, to))) if key == same => Ok((key, Deed::Swap { from, to })),
         _ => Err(format!("the value is [[\"r\" or \"w\", KEY, VERSION]] with numbers, not {value}")),
     }
 }

@@ -2,7 +2,7 @@
 
 /// The action of an operation, with the versions it wrote and saw. Version 0 is the key before its first write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Action {
+pub enum Deed {
     /// A read that was answered with this version.
     Read(u64),
     /// A write of this version, whatever was there.
@@ -18,30 +18,30 @@ pub enum Action {
 
 /// An operation, with the time in which it can have taken effect. What was refused has none, and is no part of a history.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Operation {
+pub struct Encounter {
     /// The client; it sends one operation after the other.
     pub client: u32,
     /// The key.
     pub key: u64,
     /// What it did.
-    pub action: Action,
+    pub action: Deed,
     /// When it was sent.
     pub sent_ns: u64,
     /// When it was answered; `None`: never, so that it may have happened at any time after it was sent, or never.
     pub answered_ns: Option<u64>,
 }
 
-impl Operation {
+impl Encounter {
     /// Returns the version that it saw or left.
     pub fn version(&self) -> u64 {
         match self.action {
-            Action::Read(version) | Action::Write(version) | Action::Swap { to: version, .. } => version,
+            Deed::Read(version) | Deed::Write(version) | Deed::Swap { to: version, .. } => version,
         }
     }
 
     /// Returns whether it left a version.
     pub fn writes(&self) -> bool {
-        !matches!(self.action, Action::Read(_))
+        !matches!(self.action, Deed::Read(_))
     }
 
     /// Returns the end of the time in which it took effect; the end of time where it was not answered.

@@ -1,7 +1,7 @@
 //! Records what clients do: a few words per operation, in memory while there are few, in a file from then on.
 
 use crate::checker::{Check, NotChecked, check};
-use crate::operation::{Action, Operation};
+use crate::operation::{Deed, Encounter};
 use std::fs::File;
 use std::io::{self, BufReader, BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
@@ -32,7 +32,7 @@ pub struct Collector {
 
 #[derive(Debug, Default)]
 struct Kept {
-    chunks: Vec<Vec<Operation>>,
+    chunks: Vec<Vec<Encounter>>,
     in_memory: usize,
     spilled: Option<File>,
     in_file: u64,
@@ -51,7 +51,7 @@ impl Collector {
         Collector { directory: directory.into(), memory_operations, kept: Mutex::default() }
     }
 
-    fn take(&self, chunk: &mut Vec<Operation>) {
+    fn take(&self, chunk: &mut Vec<Encounter>) {
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         if kept.in_memory + chunk.len() <= self.memory_operations {
             kept.in_memory += chunk.len();
@@ -66,7 +66,7 @@ impl Collector {
         chunk.clear();
     }
 
-    fn spill(&self, kept: &mut Kept, chunk: &[Operation]) -> io::Result<()> {
+    fn spill(&self, kept: &mut Kept, chunk: &[Encounter]) -> io::Result<()> {
         if kept.spilled.is_none() {
             let path = self.directory.join(format!(".history-{}", std::process::id()));
             let file = File::options().read(true).write(true).create_new(true).open(&path)?;
@@ -99,7 +99,7 @@ impl Collector {
 /// Everything that was recorded.
 #[derive(Debug)]
 pub struct Collected {
-    chunks: Vec<Vec<Operation>>,
+    chunks: Vec<Vec<Encounter>>,
     file: Option<File>,
     in_file: u64,
 }
@@ -137,7 +137,7 @@ impl Collected {
     ///
     /// # Errors
     /// The file cannot be read.
-    pub fn all(&self) -> io::Result<Vec<Operation>> {
+    pub fn all(&self) -> io::Result<Vec<Encounter>> {
         let mut all = Vec::with_capacity(self.operations() as usize);
         self.each(&mut |it| {
             all.push(*it);
@@ -156,7 +156,7 @@ impl Collected {
         out.flush()
     }
 
-    fn each(&self, take: &mut dyn FnMut(&Operation) -> io::Result<()>) -> io::Result<()> {
+    fn each(&self, take: &mut dyn FnMut(&Encounter) -> io::Result<()>) -> io::Result<()> {
         for it in self.chunks.iter().flatten() {
             take(it)?;
         }
@@ -178,7 +178,7 @@ fn mixed(key: u64) -> u64 {
 }
 
 /// An operation as bytes: key, kind and client, version, times. Jobs record no swaps.
-fn packed(it: &Operation) -> [u8; RECORD_BYTES] {
+fn packed(it: &Encounter) -> [u8; RECORD_BYTES] {
     let kind = u64::from(it.writes()) << KIND_SHIFT | u64::from(it.client);
     let mut bytes = [0; RECORD_BYTES];
     let words = [it.key, kind, it.version(), it.sent_ns, it.answered_ns.unwrap_or(u64::MAX)];
@@ -188,7 +188,7 @@ fn packed(it: &Operation) -> [u8; RECORD_BYTES] {
     bytes
 }
 
-fn unpacked(bytes: &[u8; RECORD_BYTES]) -> Operation {
+fn unpacked(bytes: &[u8; RECORD_BYTES]) -> Encounter {
     let mut words = [0; RECORD_BYTES / 8];
     for (word, place) in words.iter_mut().zip(bytes.chunks_exact(8)) {
         let mut eight = [0; 8];
@@ -196,27 +196,27 @@ fn unpacked(bytes: &[u8; RECORD_BYTES]) -> Operation {
         *word = u64::from_le_bytes(eight);
     }
     let [key, kind, version, sent_ns, answered_ns] = words;
-    let action = if kind >> KIND_SHIFT == 0 { Action::Read(version) } else { Action::Write(version) };
+    let action = if kind >> KIND_SHIFT == 0 { Deed::Read(version) } else { Deed::Write(version) };
     let answered_ns = (answered_ns != u64::MAX).then_some(answered_ns);
-    Operation { client: kind as u32, key, action, sent_ns, answered_ns }
+    Encounter { client: kind as u32, key, action, sent_ns, answered_ns }
 }
 
 /// The operations of one thread, which hands them on from time to time.
 #[derive(Debug)]
-pub struct Tape<'a> {
+pub struct Reel<'a> {
     collector: &'a Collector,
-    kept: Vec<Operation>,
+    kept: Vec<Encounter>,
 }
 
-impl<'a> Tape<'a> {
+impl<'a> Reel<'a> {
     /// Returns an empty one.
-    pub fn new(collector: &'a Collector) -> Tape<'a> {
-        Tape { collector, kept: Vec::with_capacity(LANE_OPERATIONS) }
+    pub fn new(collector: &'a Collector) -> Reel<'a> {
+        Reel { collector, kept: Vec::with_capacity(LANE_OPERATIONS) }
     }
 
     /// Keeps an operation that has ended, or of which no more will be heard.
     #[inline]
-    pub fn keep(&mut self, operation: Operation) {
+    pub fn keep(&mut self, operation: Encounter) {
         if self.kept.len() == LANE_OPERATIONS {
             self.collector.take(&mut self.kept);
         }
@@ -224,7 +224,7 @@ impl<'a> Tape<'a> {
     }
 }
 
-impl Drop for Tape<'_> {
+impl Drop for Reel<'_> {
     fn drop(&mut self) {
         self.collector.take(&mut self.kept);
     }

@@ -1,7 +1,7 @@
 //! Guarantees that are weaker than one copy, each by its name.
 
-use crate::cluster::Cluster;
-use crate::operation::Operation;
+use crate::cluster::VersionZone;
+use crate::operation::Encounter;
 
 /// What was broken, and how often. A version is called older than another where one of its operations was over before the other was
 /// even written.
@@ -30,7 +30,7 @@ impl Weaker {
     }
 
     /// Returns what was broken for one key; the operations are sorted by version.
-    pub(crate) fn of(operations: &[Operation], clusters: &[Cluster]) -> Weaker {
+    pub(crate) fn of(operations: &[Encounter], clusters: &[VersionZone]) -> Weaker {
         let mut found = Weaker::default();
         // When each version was sent, and from then on the earliest acknowledgement of that version or a later one.
         let mut writes: Vec<(i64, i64)> =
@@ -57,7 +57,7 @@ impl Weaker {
     }
 
     /// Counts what single clients saw: their operations in the order of their ends, each against those that were over before it began.
-    fn sessions(&mut self, operations: &[Operation], clusters: &[Cluster]) {
+    fn sessions(&mut self, operations: &[Encounter], clusters: &[VersionZone]) {
         // When the version of each operation was sent, and when it was first known to be there.
         let mut of_client: Vec<(u32, i64, i64, i64, i64, bool)> = Vec::with_capacity(operations.len());
         for cluster in clusters {

@@ -4,9 +4,9 @@
 mod common;
 
 use common::{Dice, has_order, honest, random, spoilt};
-use history::{Action, Conflict, Operation, check_key};
+use history::{Conflict, Deed, Encounter, check_key};
 
-fn histories(seed: u64, count: u64, swaps: bool) -> impl Iterator<Item = Vec<Operation>> {
+fn histories(seed: u64, count: u64, swaps: bool) -> impl Iterator<Item = Vec<Encounter>> {
     let mut dice = Dice(seed);
     (0..count).map(move |number| {
         let n = 2 + dice.below(7);
@@ -49,10 +49,10 @@ fn an_honest_register_is_never_blamed() {
 }
 
 /// Whether every version that is seen is also written.
-fn is_whole(all: &[Operation]) -> bool {
+fn is_whole(all: &[Encounter]) -> bool {
     let writes = |version| version == 0 || all.iter().any(|it| it.writes() && it.version() == version);
     all.iter().filter(|it| it.answered_ns.is_some()).all(|it| match it.action {
-        Action::Swap { from, .. } => writes(from),
+        Deed::Swap { from, .. } => writes(from),
         _ => writes(it.version()),
     })
 }

@@ -4,11 +4,11 @@
 mod common;
 
 use common::{Dice, honest, random, spoilt};
-use history::{Action, Operation, check_key, write_lines};
+use history::{Deed, Encounter, check_key, write_lines};
 use todc_utils::specifications::register::{RegisterOperation, RegisterSpecification};
 use todc_utils::{Action as Event, History, WGLChecker};
 
-fn some(dice: &mut Dice, round: u64, most: u64) -> Vec<Operation> {
+fn some(dice: &mut Dice, round: u64, most: u64) -> Vec<Encounter> {
     let n = 3 + dice.below(most);
     match round % 3 {
         0 => random(dice, n, false),
@@ -30,7 +30,7 @@ fn a_search_of_others_comes_to_the_same() {
         let mut events: Vec<(u64, bool, usize, Event<RegisterOperation<u64>>)> = Vec::new();
         for (at, it) in all.iter().enumerate() {
             let (call, response) = match it.action {
-                Action::Write(version) => (RegisterOperation::Write(version), RegisterOperation::Write(version)),
+                Deed::Write(version) => (RegisterOperation::Write(version), RegisterOperation::Write(version)),
                 _ => (RegisterOperation::Read(None), RegisterOperation::Read(Some(it.version()))),
             };
             events.push((it.sent_ns, false, at, Event::Call(call)));

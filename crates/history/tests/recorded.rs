@@ -4,7 +4,7 @@
 mod common;
 
 use common::{Dice, honest, random};
-use history::{Action, Collector, Operation, Tape, check, read_lines, write_lines};
+use history::{Collector, Deed, Encounter, Reel, check, read_lines, write_lines};
 
 #[test]
 fn what_does_not_fit_into_memory_is_in_a_file_that_leaves_nothing_behind() {
@@ -12,12 +12,12 @@ fn what_does_not_fit_into_memory_is_in_a_file_that_leaves_nothing_behind() {
     std::fs::create_dir(&directory).unwrap();
     let collector = Collector::with_room(&directory, 20_000);
     let total = 100_000;
-    let mut lane = Tape::new(&collector);
+    let mut lane = Reel::new(&collector);
     let mut expected = Vec::new();
     for number in 0..total {
-        let action = if number % 2 == 0 { Action::Write(number + 1) } else { Action::Read(number) };
+        let action = if number % 2 == 0 { Deed::Write(number + 1) } else { Deed::Read(number) };
         let answered_ns = (number % 7 > 0).then_some(number * 10 + 5);
-        let it = Operation { client: number as u32 % 9, key: number / 2, action, sent_ns: number * 10, answered_ns };
+        let it = Encounter { client: number as u32 % 9, key: number / 2, action, sent_ns: number * 10, answered_ns };
         lane.keep(it);
         expected.push(it);
     }
@@ -45,9 +45,9 @@ fn lines_are_read_as_they_were_written() {
         let mut text = Vec::new();
         write_lines(&all, &mut text).unwrap();
         let mut again = read_lines(&mut &text[..]).unwrap();
-        let unseen = |it: &mut Operation| {
-            if let (None, Action::Read(_) | Action::Swap { .. }) = (it.answered_ns, it.action) {
-                it.action = Action::Read(0); // what it would have found is in no line
+        let unseen = |it: &mut Encounter| {
+            if let (None, Deed::Read(_) | Deed::Swap { .. }) = (it.answered_ns, it.action) {
+                it.action = Deed::Read(0); // what it would have found is in no line
             }
         };
         all.sort_unstable_by_key(|it| (it.sent_ns, it.client));

@@ -4,10 +4,10 @@
 mod common;
 
 use common::Dice;
-use history::{Action, AppendSeen, Appended, CounterSeen, Operation, appends, check_key, counts};
+use history::{AppendSeen, Appended, CounterSeen, Deed, Encounter, appends, check_key, counts};
 
 /// An operation with its times, and what it does to a state where its answer fits.
-type Step<'a> = (Operation, &'a dyn Fn(&[u64]) -> Option<Vec<u64>>);
+type Step<'a> = (Encounter, &'a dyn Fn(&[u64]) -> Option<Vec<u64>>);
 
 fn has_order(all: &[Step<'_>], done: u32, state: &[u64]) -> bool {
     let is_open = |at: &usize| done >> at & 1 == 0;
@@ -18,10 +18,10 @@ fn has_order(all: &[Step<'_>], done: u32, state: &[u64]) -> bool {
     })
 }
 
-fn times(dice: &mut Dice, number: u64) -> Operation {
+fn times(dice: &mut Dice, number: u64) -> Encounter {
     let sent_ns = 5 * number + dice.below(20);
     let answered_ns = (dice.below(7) > 0).then(|| sent_ns + dice.below(25));
-    Operation { client: number as u32, key: 1, action: Action::Read(0), sent_ns, answered_ns }
+    Encounter { client: number as u32, key: 1, action: Deed::Read(0), sent_ns, answered_ns }
 }
 
 #[test]
@@ -70,7 +70,7 @@ fn counters_are_judged_as_an_exhaustive_search_judges_them() {
     let mut seen = [0; 2];
     for round in 0..40_000 {
         let mut number = 0;
-        let history: Vec<(Operation, CounterSeen)> = (1..=2 + dice.below(6))
+        let history: Vec<(Encounter, CounterSeen)> = (1..=2 + dice.below(6))
             .map(|at| {
                 let operation = times(&mut dice, at);
                 let wrong = if round % 2 == 0 && dice.below(5) == 0 { dice.below(3) } else { 0 };
@@ -81,7 +81,7 @@ fn counters_are_judged_as_an_exhaustive_search_judges_them() {
                 (operation, CounterSeen::Increased((number + wrong).max(1)))
             })
             .collect();
-        let apply = |(operation, counted): (Operation, CounterSeen), state: &[u64]| match counted {
+        let apply = |(operation, counted): (Encounter, CounterSeen), state: &[u64]| match counted {
             _ if operation.answered_ns.is_none() && matches!(counted, CounterSeen::Read(_)) => Some(state.to_vec()),
             CounterSeen::Read(number) => (number == state[0]).then(|| state.to_vec()),
             CounterSeen::Increased(to) => {

@@ -1,6 +1,6 @@
 //! The smallest contradiction as a timeline: a row per client, a bar per operation.
 
-use super::sentences::{Outcome, act, fault_name, outcome, sentence, span_s};
+use super::sentences::{HistoryVerdict, act, fault_name, outcome, sentence, span_s};
 use crate::block::{FigureColumn, FigureTable, FigureText, Tone};
 use crate::chart::{Chart, DataTable, slug};
 use crate::identity::label;
@@ -141,8 +141,8 @@ const SPARE: [usize; 4] = [4, 9, 8, 3];
 pub(super) fn table(cells: &[&Cell]) -> FigureTable {
     let row = |cell: &&Cell| {
         let all: Vec<&History> = cell.trials.iter().filter_map(|trial| trial.history.as_ref()).collect();
-        let checked = all.iter().filter(|it| outcome(it) != Outcome::NotChecked).count();
-        let right = all.iter().filter(|it| outcome(it) == Outcome::Linearizable).count();
+        let checked = all.iter().filter(|it| outcome(it) != HistoryVerdict::NotChecked).count();
+        let right = all.iter().filter(|it| outcome(it) == HistoryVerdict::Linearizable).count();
         let sum = |of: fn(&History) -> u64| units::whole(all.iter().map(|it| of(it)).sum());
         let oldest = all.iter().filter_map(|it| it.oldest_stale_s).reduce(f64::max);
         let linearizable = match (all.len(), checked) {

@@ -6,17 +6,17 @@ use words::units;
 
 /// What came of a check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Outcome {
+pub(super) enum HistoryVerdict {
     Linearizable,
     Contradicted,
     NotChecked,
 }
 
-pub(super) fn outcome(history: &History) -> Outcome {
+pub(super) fn outcome(history: &History) -> HistoryVerdict {
     match (history.problem.is_empty(), history.contradicted_keys) {
-        (_, 1..) => Outcome::Contradicted,
-        (true, _) => Outcome::Linearizable,
-        (false, _) => Outcome::NotChecked,
+        (_, 1..) => HistoryVerdict::Contradicted,
+        (true, _) => HistoryVerdict::Linearizable,
+        (false, _) => HistoryVerdict::NotChecked,
     }
 }
 
@@ -33,9 +33,9 @@ pub(super) fn sentence(cell: &Cell, trial: &TrialRecord, history: &History) -> S
         }
     );
     match outcome(history) {
-        Outcome::NotChecked => format!("{name}: the history was not checked: {}.", history.problem),
-        Outcome::Linearizable => format!("{name}: linearizable, in {of}."),
-        Outcome::Contradicted => {
+        HistoryVerdict::NotChecked => format!("{name}: the history was not checked: {}.", history.problem),
+        HistoryVerdict::Linearizable => format!("{name}: linearizable, in {of}."),
+        HistoryVerdict::Contradicted => {
             let broken = broken(history);
             let faults = during(trial, history);
             format!(

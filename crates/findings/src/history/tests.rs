@@ -53,7 +53,7 @@ fn a_stale_read_is_said_with_its_age_and_the_fault() {
     );
     let told: Vec<String> = steps(&stale()).collect();
     assert_eq!(told.len(), 5);
-    assert_eq!(told[1], "client 0 wrote version 6: sent at +0 s, answered at +1.00 ms.");
+    assert_eq!(told[1], "client 0 wrote version 6: sent at +0 ns, answered at +1.00 ms.");
     assert!(told[4].starts_with("Version 7 was acknowledged 41.0 ms before the last read was sent"), "{}", told[4]);
 }
 

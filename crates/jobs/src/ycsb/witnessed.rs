@@ -2,7 +2,7 @@
 
 use super::key::number_in;
 use super::value::version_in;
-use history::{Action, Collector, Tape};
+use history::{Deed, Collector, Reel};
 use jobkit::{Arriving, Offence, Step, Think, Worker};
 use measure::Clock;
 use std::ops::Range;
@@ -15,7 +15,7 @@ pub struct Witnessed<'a, W> {
     first: Slot,
     clock: Clock,
     in_flight: Vec<InFlight>,
-    lane: Tape<'a>,
+    lane: Reel<'a>,
 }
 
 #[derive(Clone, Copy)]
@@ -42,16 +42,16 @@ impl<'a, W: Worker> Witnessed<'a, W> {
             first: slots.start,
             clock: Clock::get(),
             in_flight: slots.map(|_| nothing).collect(),
-            lane: Tape::new(history),
+            lane: Reel::new(history),
         }
     }
 }
 
 impl<W> Witnessed<'_, W> {
     #[inline]
-    fn keep(&mut self, slot: Slot, action: Action, answered_ticks: Option<u64>) {
+    fn keep(&mut self, slot: Slot, action: Deed, answered_ticks: Option<u64>) {
         let InFlight { key, sent_ticks, .. } = self.in_flight[slot as usize];
-        self.lane.keep(history::Operation {
+        self.lane.keep(history::Encounter {
             client: self.first + slot,
             key,
             action,
@@ -68,14 +68,14 @@ impl<W> Witnessed<'_, W> {
         match (asked, reply) {
             (Asks::Read, Reply::Value(value)) => {
                 if let Some(version) = version_in(value) {
-                    self.keep(slot, Action::Read(version), Some(now));
+                    self.keep(slot, Deed::Read(version), Some(now));
                 }
             }
-            (Asks::Read, Reply::Missing) => self.keep(slot, Action::Read(0), Some(now)),
+            (Asks::Read, Reply::Missing) => self.keep(slot, Deed::Read(0), Some(now)),
             (Asks::Write, Reply::Failed(failure)) if failure.fate().may_have_happened() => {
-                self.keep(slot, Action::Write(version), None);
+                self.keep(slot, Deed::Write(version), None);
             }
-            (Asks::Write, Reply::Done) => self.keep(slot, Action::Write(version), Some(now)),
+            (Asks::Write, Reply::Done) => self.keep(slot, Deed::Write(version), Some(now)),
             _ => {}
         }
     }
@@ -150,7 +150,7 @@ impl<W> Drop for Witnessed<'_, W> {
         for slot in 0..self.in_flight.len() {
             let InFlight { asks, version, .. } = self.in_flight[slot];
             if asks == Asks::Write {
-                self.keep(slot as Slot, Action::Write(version), None);
+                self.keep(slot as Slot, Deed::Write(version), None);
             }
         }
     }

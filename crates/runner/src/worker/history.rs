@@ -1,7 +1,7 @@
 //! What clients saw, recorded while the phases run and checked after them.
 
 use crate::message::HistoryWish;
-use history::{Check, Collector, Conflict, Operation};
+use history::{Check, Collector, Conflict, Encounter};
 use jobkit::Trial;
 use measure::Clock;
 use std::cell::Cell;
@@ -82,7 +82,7 @@ impl Times {
 
 fn told(check: &Check, times: &Times) -> History {
     let weaker = check.weaker;
-    let operation = |it: &Operation| HistoryOperation {
+    let operation = |it: &Encounter| HistoryOperation {
         client: it.client,
         key: it.key,
         writes: it.writes(),
