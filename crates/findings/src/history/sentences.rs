@@ -140,7 +140,7 @@ fn why(history: &History) -> Option<String> {
         HistoryFlaw::NeverWritten => format!("No client has written version {} of this key.", last.version),
         HistoryFlaw::BeforeItsWrite => "The read was over before the write was sent.".into(),
         HistoryFlaw::OutOfOrder => {
-            let newest = history.smallest.iter().filter(|it| it.version != last.version && it.writes).next_back()?;
+            let newest = history.smallest.iter().rfind(|it| it.version != last.version && it.writes)?;
             let overwritten = newest.answered_s.is_some_and(|at_s| at_s < last.sent_s) && !last.writes;
             match overwritten {
                 true => format!(
