@@ -4,7 +4,7 @@ use crate::block::Block;
 use crate::chart::{Chart, shorten};
 use crate::view::View;
 use crate::{
-    budget, caution, choice, crash, faults, growth, hits, latency, needs, originals, pipeline, ranking, rate,
+    budget, caution, choice, crash, faults, growth, history, hits, latency, needs, originals, pipeline, ranking, rate,
     resources, sets, sweep, time, tune,
 };
 use std::collections::BTreeSet;
@@ -13,6 +13,7 @@ use std::collections::BTreeSet;
 const SUBJECTS: &[fn(&View<'_>) -> Option<Finding>] = &[
     choice::find,
     faults::find,
+    history::find,
     tune::find,
     rate::find,
     sweep::find,

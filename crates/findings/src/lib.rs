@@ -23,6 +23,7 @@ pub mod figures;
 mod finding;
 pub mod fit;
 pub mod growth;
+mod history;
 mod hits;
 mod identity;
 pub mod latency;

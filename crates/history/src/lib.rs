@@ -1,44 +1,24 @@
-//! Whether what clients were answered can be explained by one order of their operations.
+//! Histories: who asked what of which key, when, and what came back; and whether a single copy of the data could have answered so.
 //!
-//! A history has the operations of all clients: what each asked, what it was answered, when it was sent and when it was answered. A key is
-//! *linearizable* if its operations can be put into one order that explains every answer and in which whatever was answered before another was sent
-//! comes before it. Keys are independent of one another, so each is judged on its own (Herlihy and Wing 1990).
+//! Here live the operations, the checker, the weaker guarantees and the recorder. What never will: stores, jobs, sentences and charts.
 //!
-//! | what | how |
-//! |---|---|
-//! | put and get of unique versions | zones of each version, n log n ([`judge`]; Gibbons and Korach 1997) |
-//! | additions and reads of a counter | bounds of each read by sums, then the search |
-//! | deletions, compare-and-set, append, versions written twice | a search with bounds ([`Bounds`]); where it hits one, [`KeyOutcome::Undecided`] says so |
-//! | weaker guarantees and the age of stale reads | [`weaker()`] |
-//! | the smallest contradiction, and how it looks | [`Contradiction`], [`draw`] |
-//! | a history as JSON lines, as other checkers read it | [`write_lines`], [`read_lines`] |
-//! | more operations than fit into memory | [`Spill`] |
-//!
-//! What never lives here: a clock, a store, a client, a random source.
+//! Every write has a version of its own within its key, so each read says which write it saw. That is what makes the check fast: the
+//! operations that name one version form a cluster, and a key is linearizable exactly when its clusters can be put in a row
+//! (Gibbons and Korach, "Testing shared memories", 1997). Keys are independent of each other (Herlihy and Wing, 1990).
 
-mod act;
-mod bounds;
+mod checker;
+mod cluster;
 mod contradiction;
-mod drawing;
-mod history;
 mod lines;
-mod method;
-mod model;
-mod packed;
-mod part;
-mod search;
-mod smallest;
-mod spill;
-mod sums;
+mod operation;
+mod recorder;
+mod structures;
 mod weaker;
-mod zones;
 
-pub use act::{Act, ActEnd, ActKind, SwapAnswer};
-pub use bounds::Bounds;
-pub use contradiction::{BoundHit, Contradiction, Impossibility, KeyOutcome};
-pub use drawing::{FaultMark, draw};
-pub use history::{History, HistoryOutcome};
+pub use checker::{Check, NotChecked, check, check_key};
+pub use contradiction::{Conflict, Contradiction};
 pub use lines::{LineError, read_lines, write_lines};
-pub use method::judge;
-pub use spill::Spill;
-pub use weaker::{Weaker, weaker};
+pub use operation::{Deed, Encounter};
+pub use recorder::{Collected, Collector, Reel};
+pub use structures::{AppendSeen, Appended, CounterSeen, appends, counts};
+pub use weaker::Weaker;

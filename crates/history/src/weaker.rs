@@ -1,160 +1,89 @@
-//! What a register still keeps to where it is not linearizable: weaker guarantees, each by its name.
-//!
-//! One write is *older* than another if it was answered before the other was sent. Writes that overlap count as neither, so nothing here is
-//! found without being so.
+//! Guarantees that are weaker than one copy, each by its name.
 
-use std::collections::HashMap;
+use crate::cluster::VersionZone;
+use crate::operation::Encounter;
 
-use crate::act::{Act, ActKind, SwapAnswer};
-
-/// How reads broke weaker guarantees.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+/// What was broken, and how often. A version is called older than another where one of its operations was over before the other was
+/// even written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Weaker {
-    /// Reads that were answered.
+    /// Answered reads.
     pub reads: u64,
-    /// Reads whose client had already read something newer: no monotonic reads.
-    pub went_back: u64,
-    /// Reads whose client had written something newer itself: it did not read its writes.
-    pub own_write_missing: u64,
-    /// For each read of something overwritten, how old that was in nanoseconds: from the answer to the write that replaced it to the sending of the read.
-    pub stale_ns: Vec<u64>,
+    /// Reads of a version although a newer one had been acknowledged before the read was sent.
+    pub stale_reads: u64,
+    /// The longest time by which one of them was behind: since then the newer version had been acknowledged.
+    pub oldest_stale_ns: u64,
+    /// Reads of a version older than one the same client had read before.
+    pub backward_reads: u64,
+    /// Reads of a version older than one the same client had written before.
+    pub own_writes_missed: u64,
 }
 
 impl Weaker {
-    /// Returns how old the oldest stale read was, in nanoseconds.
-    pub fn oldest_ns(&self) -> Option<u64> {
-        self.stale_ns.iter().copied().max()
-    }
-
-    /// Adds what was found for another key.
-    pub fn add(&mut self, other: Self) {
+    /// Adds what was found of other keys.
+    pub fn add(&mut self, other: &Weaker) {
         self.reads += other.reads;
-        self.went_back += other.went_back;
-        self.own_write_missing += other.own_write_missing;
-        self.stale_ns.extend(other.stale_ns);
+        self.stale_reads += other.stale_reads;
+        self.oldest_stale_ns = self.oldest_stale_ns.max(other.oldest_stale_ns);
+        self.backward_reads += other.backward_reads;
+        self.own_writes_missed += other.own_writes_missed;
     }
-}
 
-/// The times of a write, or of what may have left nothing there.
-#[derive(Clone, Copy)]
-struct Write {
-    sent: i64,
-    answered: i64,
-}
-
-/// Compares each read of a register with what its client and all others had written and read; nothing where versions were written twice.
-pub fn weaker(operations: &[Act]) -> Weaker {
-    let mut found = Weaker::default();
-    let Some(writes) = Writes::of(operations) else { return found };
-    let mut clients: HashMap<u32, Vec<(u64, usize)>> = HashMap::new();
-    for (at, operation) in operations.iter().enumerate().filter(|(_, it)| it.is_answered()) {
-        clients.entry(operation.client).or_default().push((operation.answered_ns(), at));
-        let Some(write) = writes.read_by(operation) else { continue };
-        found.reads += 1;
-        let replaced = writes.replaced(write);
-        if replaced < signed(operation.sent_ns) {
-            found.stale_ns.push(operation.sent_ns - replaced.max(0).cast_unsigned());
+    /// Returns what was broken for one key; the operations are sorted by version.
+    pub(crate) fn of(operations: &[Encounter], clusters: &[VersionZone]) -> Weaker {
+        let mut found = Weaker::default();
+        // When each version was sent, and from then on the earliest acknowledgement of that version or a later one.
+        let mut writes: Vec<(i64, i64)> =
+            operations.iter().filter(|it| it.writes()).map(|it| (it.begin_ns(), it.end_ns())).collect();
+        writes.sort_unstable();
+        let mut earliest = i64::MAX;
+        for write in writes.iter_mut().rev() {
+            earliest = earliest.min(write.1);
+            write.1 = earliest;
         }
-    }
-    for mut answered in clients.into_values() {
-        answered.sort_unstable();
-        // What the client knows of after each of its answers: the latest that was sent.
-        let (mut read, mut written) = (i64::MIN, i64::MIN);
-        let known: Vec<(i64, i64)> = answered
-            .iter()
-            .map(|(_, at)| {
-                let it = &operations[*at];
-                if it.kind.changes() {
-                    written = written.max(signed(it.sent_ns));
-                } else if let Some(write) = writes.seen_for_sure(it) {
-                    read = read.max(write.sent);
+        for cluster in clusters {
+            let newer = writes.partition_point(|&(sent, _)| sent <= cluster.first_answer_ns);
+            let replaced_ns = writes.get(newer).map_or(i64::MAX, |it| it.1);
+            for read in operations[cluster.operations.clone()].iter().filter(|it| !it.writes()) {
+                found.reads += 1;
+                if replaced_ns < read.begin_ns() {
+                    found.stale_reads += 1;
+                    found.oldest_stale_ns = found.oldest_stale_ns.max((read.begin_ns() - replaced_ns) as u64);
                 }
-                (read, written)
-            })
-            .collect();
-        for (_, at) in &answered {
-            let it = &operations[*at];
-            let Some(write) = writes.read_by(it) else { continue };
-            let before = answered.partition_point(|(answered, _)| *answered < it.sent_ns);
-            let Some((read, written)) = before.checked_sub(1).map(|it| known[it]) else { continue };
-            found.went_back += u64::from(write.answered < read);
-            found.own_write_missing += u64::from(write.answered < written);
+            }
         }
+        found.sessions(operations, clusters);
+        found
     }
-    found
-}
 
-/// The writes of a key.
-struct Writes {
-    by_version: HashMap<u64, Write>,
-    /// By the time of sending, with the first answer to any write sent then or later.
-    by_sent: Vec<(i64, i64)>,
-    /// The last answer to a deletion sent until a time.
-    deletes: Vec<(i64, i64)>,
-}
-
-impl Writes {
-    /// Collects the writes of a register; none where it is no register, or a version was written twice.
-    fn of(operations: &[Act]) -> Option<Self> {
-        let mut writes = Self { by_version: HashMap::new(), by_sent: Vec::new(), deletes: Vec::new() };
-        for operation in operations.iter().filter(|it| it.counts()) {
-            let write = Write { sent: signed(operation.sent_ns), answered: signed(operation.answered_ns()) };
-            match operation.kind {
-                ActKind::Put(version) | ActKind::CompareAndSet { new: version, swap: SwapAnswer::Done, .. } => {
-                    if writes.by_version.insert(version, write).is_some() {
-                        return None;
-                    }
+    /// Counts what single clients saw: their operations in the order of their ends, each against those that were over before it began.
+    fn sessions(&mut self, operations: &[Encounter], clusters: &[VersionZone]) {
+        // When the version of each operation was sent, and when it was first known to be there.
+        let mut of_client: Vec<(u32, i64, i64, i64, i64, bool)> = Vec::with_capacity(operations.len());
+        for cluster in clusters {
+            let first = &operations[cluster.operations.start];
+            let sent_ns = if first.writes() { first.begin_ns() } else { i64::MIN };
+            for it in &operations[cluster.operations.clone()] {
+                let (client, begin, end) = (it.client, it.begin_ns(), it.end_ns());
+                of_client.push((client, begin, end, sent_ns, cluster.first_answer_ns, it.writes()));
+            }
+        }
+        of_client.sort_unstable();
+        for session in of_client.chunk_by(|a, b| a.0 == b.0) {
+            let mut by_end: Vec<usize> = (0..session.len()).collect();
+            by_end.sort_unstable_by_key(|&at| session[at].2);
+            let mut ended = by_end.into_iter().peekable();
+            let (mut read_ns, mut wrote_ns) = (i64::MIN, i64::MIN);
+            for &(_, begin, _, _, first_answer_ns, writes) in session {
+                while let Some(at) = ended.next_if(|&at| session[at].2 < begin) {
+                    let newest = if session[at].5 { &mut wrote_ns } else { &mut read_ns };
+                    *newest = (*newest).max(session[at].3);
                 }
-                ActKind::Delete => writes.deletes.push((write.sent, write.answered)),
-                ActKind::Get(_) | ActKind::CompareAndSet { .. } => continue,
-                _ => return None,
+                if !writes {
+                    self.backward_reads += u64::from(first_answer_ns < read_ns);
+                    self.own_writes_missed += u64::from(first_answer_ns < wrote_ns);
+                }
             }
-            writes.by_sent.push((write.sent, write.answered));
-        }
-        writes.by_sent.sort_unstable();
-        let mut first = i64::MAX;
-        for it in writes.by_sent.iter_mut().rev() {
-            first = first.min(it.1);
-            it.1 = first;
-        }
-        writes.deletes.sort_unstable();
-        let mut last = i64::MIN;
-        for it in &mut writes.deletes {
-            last = last.max(it.1);
-            it.1 = last;
-        }
-        Some(writes)
-    }
-
-    /// Returns the write whose value a read was answered; of all that may have left nothing there, the one answered last.
-    fn read_by(&self, read: &Act) -> Option<Write> {
-        match read.kind {
-            ActKind::Get(Some(version)) => self.by_version.get(&version).copied(),
-            ActKind::Get(None) => {
-                let until = self.deletes.partition_point(|it| it.0 <= signed(read.answered_ns()));
-                let answered = until.checked_sub(1).map_or(-1, |it| self.deletes[it].1);
-                Some(Write { sent: i64::MIN, answered })
-            }
-            _ => None,
         }
     }
-
-    /// Returns the write that a read saw, if it can be no other.
-    fn seen_for_sure(&self, read: &Act) -> Option<Write> {
-        match read.kind {
-            ActKind::Get(Some(_)) => self.read_by(read),
-            _ => None,
-        }
-    }
-
-    /// Returns when the first write newer than this one was answered.
-    fn replaced(&self, write: Write) -> i64 {
-        let newer = self.by_sent.partition_point(|it| it.0 <= write.answered);
-        self.by_sent.get(newer).map_or(i64::MAX, |it| it.1)
-    }
-}
-
-/// Returns a time that can be compared with the one before all.
-fn signed(at_ns: u64) -> i64 {
-    i64::try_from(at_ns).unwrap_or(i64::MAX)
 }

@@ -2,8 +2,10 @@
 
 use crate::turn::{Turn, TurnEnd};
 use crate::{NodeChange, Offence, Phase, Preset, WhichNode};
+use history::Collector;
 use std::collections::BTreeMap;
 use std::ops::Range;
+use std::sync::Arc;
 use std::time::Duration;
 use store::{Capabilities, Operation, OperationKind, Reply, Slot, Store, StoreError};
 use study::{Answer, Reason, WriteAccount};
@@ -237,6 +239,14 @@ pub trait Trial: Send + Sync {
     /// operations that fail.
     fn expect_faults(&self) {}
 
+    /// Hears, before its first phase, that what clients send and see is to be recorded there; `Err`: why the job cannot.
+    ///
+    /// # Errors
+    /// A clause.
+    fn record_history(&self, _: &Arc<Collector>) -> Result<(), String> {
+        Err("the values of this job do not say which write they are of".into())
+    }
+
     /// Hears, before its first phase, that kvtrial changes the nodes in the phase that [`Job::change`] names.
     fn expect_change(&self) {}
 
@@ -263,15 +273,13 @@ pub trait Trial: Send + Sync {
         false
     }
 
-    /// Returns the key and value bytes the job left in the store, when it knows them.
+    /// Returns the key and value bytes the job left in the store, if known.
     fn logical_bytes(&self) -> u64 {
         0
     }
 
     /// Hears how long the engine waits for a reply: work of the job's own that could last for ever must not take longer.
-    fn set_deadline(&self, deadline: Duration) {
-        let _ = deadline;
-    }
+    fn set_deadline(&self, _: Duration) {}
 
     /// Returns the key and value bytes of the largest reply the job can get, when it knows them: a server that sends far more is not
     /// believed. `None`: as many as the longest value of the store.

@@ -19,6 +19,7 @@ mod lives;
 mod load;
 pub mod plan;
 mod read_back;
+mod witnessed;
 pub(crate) mod run;
 pub(crate) mod trial;
 pub(crate) mod value;

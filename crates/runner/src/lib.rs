@@ -50,7 +50,7 @@ pub use job_cache::{InputFacts, JobCache};
 pub use message::{Question, UnderWay};
 pub use observer::{About, Observer};
 pub use order::{ScheduledTrial, balanced, rising};
-pub use plan::{Asked, KeysFound, Plan, PlannedStore};
+pub use plan::{Asked, Histories, KeysFound, Plan, PlannedStore};
 pub use planned_cell::{PlannedCell, seconds};
 pub use power::{missing as missing_for_power, serve as serve_disk};
 pub use request::{Request, RequestError, Room, Rounds, Shortage};

@@ -169,6 +169,17 @@ pub(crate) struct Assignment {
     pub(crate) keys: Option<Keys>,
     /// Who changes the nodes in the phase that the job names.
     pub(crate) changed_by: ChangedBy,
+    /// How what clients see is recorded; `None`: it is not.
+    pub(crate) history: Option<HistoryWish>,
+}
+
+/// How a history is recorded.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct HistoryWish {
+    /// Where what does not fit into memory goes.
+    pub(crate) directory: PathBuf,
+    /// The file that it is written to, for others to read.
+    pub(crate) file: Option<PathBuf>,
 }
 
 /// The one who changes the nodes of a store while a trial runs, where its job asks for it.
@@ -282,6 +293,8 @@ pub(crate) enum Doing {
     Ask,
     /// The cases of a check.
     Check,
+    /// Checking what clients saw.
+    CheckHistory,
 }
 
 impl Doing {
@@ -291,6 +304,7 @@ impl Doing {
             Doing::Flush => "flush",
             Doing::Ask => "asking",
             Doing::Check => "check",
+            Doing::CheckHistory => "checking the history",
             Doing::Count => "asking how many keys it holds",
         }
     }
@@ -332,6 +346,8 @@ pub(crate) struct Finish {
     pub(crate) account: Option<WriteAccount>,
     /// How long ago the oldest lost write was acknowledged, where the job knows.
     pub(crate) oldest_lost: Option<Duration>,
+    /// What clients saw, where it was recorded.
+    pub(crate) history: Option<study::History>,
     /// Largest resident set of the process since the first phase began.
     pub(crate) peak_rss_bytes: u64,
 }

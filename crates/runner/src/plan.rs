@@ -4,10 +4,10 @@ use crate::changes;
 use crate::execution::Execution;
 use crate::faults::Faults;
 use crate::job_cache::JobCache;
-use crate::message::{Assignment, ChangedBy, Keys};
+use crate::message::{Assignment, ChangedBy, HistoryWish, Keys};
 use crate::order::{self, ScheduledTrial};
 use crate::planned_cell::PlannedCell;
-use engine::{Arrivals, Settings, Timing};
+use engine::{Arrivals, Outages, Settings, Timing};
 use host::Installation;
 use jobkit::JobInfo;
 use measure::Clock;
@@ -71,8 +71,22 @@ pub struct Plan {
     pub execution: Execution,
     /// The faults done to nodes while a trial runs.
     pub faults: Faults,
+    /// Whether what clients see is recorded and checked.
+    pub histories: Histories,
     /// The bound of the memory of private servers, bytes.
     pub server_memory_bytes: Option<u64>,
+}
+
+/// The choice of trials whose history is recorded and checked.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Histories {
+    /// Those in which nodes fail on purpose.
+    #[default]
+    WithFaults,
+    /// All of them.
+    All,
+    /// All of them, and each is written to a file: to this one, then to others with a number behind the name.
+    Written(PathBuf),
 }
 
 /// The treatment of keys of the job that the user's own store already holds.
@@ -154,10 +168,21 @@ impl Plan {
             location: installation.location().clone(),
             settings: Settings { outages: self.faults.outages(planned), ..planned.settings },
             keys,
+            history: self.history(planned),
             changed_by: match changes::of_cell(planned) {
                 Ok(Some(_)) => ChangedBy::Kvtrial,
                 _ => ChangedBy::Worker,
             },
+        }
+    }
+
+    /// Returns how the history of a trial is recorded, if it is.
+    fn history(&self, planned: &PlannedCell) -> Option<HistoryWish> {
+        let directory = self.base.clone();
+        match &self.histories {
+            Histories::WithFaults if self.faults.outages(planned) == Outages::GiveUp => None,
+            Histories::WithFaults | Histories::All => Some(HistoryWish { directory, file: None }),
+            Histories::Written(file) => Some(HistoryWish { directory, file: Some(file.clone()) }),
         }
     }
 

@@ -4,7 +4,7 @@ use crate::changes;
 use crate::execution::Execution;
 use crate::faults::Faults;
 use crate::job_cache::JobCache;
-use crate::plan::{Asked, KeysFound, Plan, PlannedStore};
+use crate::plan::{Asked, Histories, KeysFound, Plan, PlannedStore};
 use crate::planned_cell::PlannedCell;
 use crate::units;
 use crate::vary::{Axis, Variation, VaryError};
@@ -248,6 +248,7 @@ impl Request {
             keys_found,
             execution,
             faults: Faults::default(),
+            histories: Histories::default(),
             server_memory_bytes: None,
         }
     }

@@ -161,6 +161,7 @@ impl TrialRun<'_> {
         record.resent = finish.resent;
         record.writes = finish.account;
         record.oldest_lost_s = seen.oldest_lost_s;
+        record.history = finish.history.take();
         record.client_rss_bytes = finish.peak_rss_bytes;
         record.disk_bytes = seen.looks.disk_bytes;
         let server = seen.looks.server.take();

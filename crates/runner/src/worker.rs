@@ -8,6 +8,7 @@ pub(crate) mod clean;
 mod crash;
 pub(crate) mod fork_server;
 pub(crate) mod growth;
+mod history;
 pub(crate) mod holding;
 pub(crate) mod phases;
 pub(crate) mod work;

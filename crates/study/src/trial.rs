@@ -2,8 +2,8 @@
 
 use crate::distribution::is_zero;
 use crate::{
-    Answer, CurvePoint, DarkTime, FaultRecord, HeadOfLine, Latencies, LatencyDistributions, LatencySummary, NodeUse,
-    Noise, Stall, Verdict, WriteAccount,
+    Answer, CurvePoint, DarkTime, FaultRecord, HeadOfLine, History, Latencies, LatencyDistributions, LatencySummary,
+    NodeUse, Noise, Stall, Verdict, WriteAccount,
 };
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -182,6 +182,9 @@ pub struct TrialRecord {
     /// or the job does not record it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub oldest_lost_s: Option<f64>,
+    /// What clients saw, key by key. `None`: it was not recorded.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub history: Option<History>,
     /// Bytes on disk after the job, when the store's directory is ours.
     pub disk_bytes: Option<u64>,
     /// The figures of reading back, where there is something to read back.

@@ -101,6 +101,10 @@ pub struct RunArguments {
     /// limits the time without any good reply [default: 1s]
     #[arg(long, value_name = "TIME", requires = "faults", value_parser = duration, help_heading = LOAD)]
     pub timeout: Option<Duration>,
+    /// Record what every client sends and sees, and check after each trial that one copy of the data could have answered so; with a
+    /// file, write it there, too, as lines of JSON that Elle and others read. With --fault it is recorded and checked anyway
+    #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true, help_heading = LOAD)]
+    pub history: Option<Option<PathBuf>>,
     /// Open loop with random (Poisson) instead of evenly spaced arrivals
     #[arg(long, help_heading = LOAD)]
     pub poisson: bool,

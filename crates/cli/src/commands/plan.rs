@@ -7,7 +7,7 @@ use crate::args::{OrderArgument, RunArguments};
 use crate::failure::CommandFailure;
 use crate::output::note;
 use engine::{Arrivals, Outages, Settings, Timing};
-use runner::{Asked, AskedFault, Faults, KeysFound, Plan, PlannedStore, Request, Rounds, Variation};
+use runner::{Asked, AskedFault, Faults, Histories, KeysFound, Plan, PlannedStore, Request, Rounds, Variation};
 use std::io::Read;
 use std::time::Duration;
 use store::StoreInfo;
@@ -81,6 +81,11 @@ pub fn plan(arguments: &RunArguments) -> Result<Plan, CommandFailure> {
     }
     plan.faults = Faults::on(&plan.cells, arguments.faults.clone(), arguments.timeout.unwrap_or(runner::USUAL_TIMEOUT))
         .map_err(CommandFailure::usage)?;
+    plan.histories = match &arguments.history {
+        None => Histories::WithFaults,
+        Some(None) => Histories::All,
+        Some(Some(file)) => Histories::Written(std::path::absolute(file).unwrap_or_else(|_| file.clone())),
+    };
     Ok(plan)
 }
 

@@ -36,6 +36,7 @@ mod frozen_jobs;
 mod full_disk;
 mod golden;
 mod grow_job;
+mod histories;
 mod holding;
 mod hostile;
 mod left;

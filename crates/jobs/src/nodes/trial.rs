@@ -8,6 +8,7 @@ use super::{Nodes, WHILE_KEYS_MOVE, WHILE_ONE_IS_DEAD};
 use crate::ycsb::key::key;
 use crate::ycsb::run::Run;
 use crate::ycsb::trial::YcsbTrial;
+use history::Collector;
 use jobkit::{NodeAct, Phase, Trial, TrialSetup, WhichNode, Worker};
 use std::collections::HashSet;
 use std::ops::Range;
@@ -288,6 +289,10 @@ impl Trial for NodesTrial<'_> {
         // The old nodes were asked last.
         self.enter(Stage::After);
         self.parts().position(|part| part == Part::ReadBack)
+    }
+
+    fn record_history(&self, _: &Arc<Collector>) -> Result<(), String> {
+        Err("the job nodes moves keys between nodes itself; run ycsb with --fault".into())
     }
 
     fn expect_change(&self) {

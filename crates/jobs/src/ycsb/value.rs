@@ -122,6 +122,14 @@ impl Values {
     }
 }
 
+/// Returns the version that the header of a value names, whether or not the value is sound.
+#[inline]
+pub fn version_in(value: &[u8]) -> Option<u64> {
+    let (head, rest) = value.split_first_chunk::<8>()?;
+    let check = u64::from_le_bytes(*rest.first_chunk::<8>()?);
+    Some(u64::from_le_bytes(*head) >> ID_BITS | (check & HIGH) << LOW_BITS)
+}
+
 #[cfg(test)]
 mod tests {
     use super::{Flaw, MIN_BYTES, Values};

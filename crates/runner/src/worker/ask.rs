@@ -2,7 +2,7 @@
 
 use crate::message::{Assignment, Doing, FromWorker, Question, Refusal};
 use crate::worker::bench::{Bench, Link};
-use crate::worker::phases::phases;
+use crate::worker::phases::{Extent, phases};
 use jobkit::{Holds, QueryInfo, Trial, TrialSetup};
 use store::{BlockingClient, Keeps, Operation, OperationKind, OwnedReply, Store};
 use study::Target;
@@ -42,7 +42,8 @@ pub(crate) fn answer(
         job.suits(store.capabilities()).map_err(|error| Refusal::Unsuited(error.0))?;
         let trial = job.trial(&setup);
         let last_timed = trial.phases().iter().rposition(|phase| phase.timed).unwrap_or(0);
-        if !phases(store, trial.as_ref(), last_timed + 1, assignment, bench, link).complete {
+        let extent = Extent { count: last_timed + 1, recording: None };
+        if !phases(store, trial.as_ref(), extent, assignment, bench, link).complete {
             return Err(Refusal::Answer("the job could not fill the store".into()));
         }
     }

@@ -3,6 +3,7 @@
 use crate::message::{Assignment, Doing, FromWorker, Order, PhaseDone, UnderWay};
 use crate::worker::bench::{Bench, Link};
 use crate::worker::growth::Watch;
+use crate::worker::history::Recording;
 use engine::{Crew, End, Outages};
 use host::ProcessUse;
 use jobkit::{Phase, Purpose, Trial};
@@ -28,30 +29,39 @@ pub(crate) const READ_AGAIN: &str = "read again";
 /// How long a server is given to see that connections were closed, before everything is read again.
 const SEEN_CLOSED: Duration = Duration::from_millis(50);
 
-/// Runs the first `count` phases of a trial.
+/// The phases that are run, and what is recorded of them.
+#[derive(Clone, Copy)]
+pub(crate) struct Extent<'a> {
+    /// The number of phases, from the first on.
+    pub(crate) count: usize,
+    pub(crate) recording: Option<&'a Recording>,
+}
+
+/// Runs phases of a trial.
 pub(crate) fn phases(
     store: &dyn Store,
     trial: &dyn Trial,
-    count: usize,
+    extent: Extent<'_>,
     assignment: &Assignment,
     bench: &Bench<'_>,
     link: &mut dyn Link,
 ) -> PhasesDone {
     Crew::over(store, trial, &assignment.settings, bench.stop, |crew| {
-        run_phases(store, trial, count, assignment, bench, link, crew)
+        run_phases(store, trial, extent, assignment, bench, link, crew)
     })
 }
 
 fn run_phases(
     store: &dyn Store,
     trial: &dyn Trial,
-    count: usize,
+    extent: Extent<'_>,
     assignment: &Assignment,
     bench: &Bench<'_>,
     link: &mut dyn Link,
     crew: &mut Crew<'_, '_>,
 ) -> PhasesDone {
-    let mut run = Running { store, trial, assignment, bench, link, crew };
+    let Extent { count, recording } = extent;
+    let mut run = Running { store, trial, assignment, bench, link, recording, crew };
     let phases = trial.phases();
     let (mut complete, mut read, mut unreadable) = (true, false, false);
     for (index, phase) in phases.iter().enumerate().take(count) {
@@ -92,6 +102,7 @@ struct Running<'a, 'b, 'scope, 'env> {
     assignment: &'a Assignment,
     bench: &'a Bench<'b>,
     link: &'a mut dyn Link,
+    recording: Option<&'a Recording>,
     crew: &'a mut Crew<'scope, 'env>,
 }
 
@@ -132,7 +143,7 @@ impl Running<'_, '_, '_, '_> {
 
     /// Runs a phase; how it ended. `None`: it could not be run, or was not to be.
     fn phase(&mut self, index: usize, phase: &Phase) -> Option<End> {
-        let Running { store, trial, assignment, bench, link, crew } = self;
+        let Running { store, trial, assignment, bench, link, recording, crew } = self;
         if link.ask(FromWorker::Begins(UnderWay::of(phase))) == Order::Stop || bench.stop.load(Ordering::Relaxed) {
             return None;
         }
@@ -145,8 +156,12 @@ impl Running<'_, '_, '_, '_> {
             if bench.changed.load(Ordering::Relaxed) {
                 trial.changed();
             }
+            if let Some(recording) = recording.filter(|_| phase.timed) {
+                recording.timed(progress.elapsed);
+            }
             link.say(FromWorker::Progress(UnderWay::of(phase), progress));
         };
+        let begun = Instant::now();
         let mut outcome = match crew.run(index, &mut watch) {
             Ok(outcome) => outcome,
             Err(error) => {
@@ -154,6 +169,9 @@ impl Running<'_, '_, '_, '_> {
                 return None;
             }
         };
+        if let Some(recording) = recording.filter(|_| phase.timed) {
+            recording.timed(begun.elapsed()); // one too short for progress
+        }
         let mut curve = outcome.curve();
         let mut stalls = outcome.stalls().unwrap_or_else(|| stalls_of_series(&outcome.series(), &curve));
         outcome.growth.clear(); // the curve says it in less

@@ -5,8 +5,9 @@ use crate::worker::ask;
 use crate::worker::bench::{Bench, Link};
 use crate::worker::clean;
 use crate::worker::crash;
+use crate::worker::history::Recording;
 use crate::worker::holding;
-use crate::worker::phases::{PhasesDone, phases};
+use crate::worker::phases::{Extent, PhasesDone, phases};
 use engine::Outages;
 use host::ProcessUse;
 use jobkit::TrialSetup;
@@ -100,6 +101,7 @@ fn carry_out(
     if assignment.changed_by == ChangedBy::Kvtrial {
         trial.expect_change();
     }
+    let recording = assignment.history.as_ref().map(|wish| Recording::begin(trial.as_ref(), wish));
     if assignment.keys.is_some() {
         let keys = clean::count(trial.as_ref());
         let more = clean::has_later(trial.as_ref(), keys);
@@ -108,7 +110,8 @@ fn carry_out(
     }
     ProcessUse::reset_peak();
     let all = trial.phases().len();
-    let PhasesDone { complete, read, unread } = phases(store, trial.as_ref(), all, assignment, bench, link);
+    let extent = Extent { count: all, recording: recording.as_ref() };
+    let PhasesDone { complete, read, unread } = phases(store, trial.as_ref(), extent, assignment, bench, link);
     // An answer of half a job would only repeat what the reasons say already; what it has lost is wrong all the same.
     let (answer, mut answer_reasons) = match (complete, read) {
         (true, _) => trial.answer(),
@@ -121,7 +124,7 @@ fn carry_out(
         link.say(FromWorker::Does(Doing::Count));
         answer_reasons.extend(holding::reasons(store, trial.as_ref()));
     }
-    Ok(Finish {
+    let mut finish = Finish {
         complete,
         answer,
         answer_reasons,
@@ -131,6 +134,12 @@ fn carry_out(
         resent: store.resent(),
         account: if complete || read { trial.account() } else { None },
         oldest_lost: trial.oldest_lost(),
+        history: None,
         peak_rss_bytes: ProcessUse::now().peak_rss_bytes,
-    })
+    };
+    if let Some(recording) = recording {
+        link.say(FromWorker::Does(Doing::CheckHistory));
+        finish.history = Some(recording.findings(trial));
+    }
+    Ok(finish)
 }

@@ -1,0 +1,155 @@
+//! What is said of a history.
+
+use crate::identity::label;
+use study::{Cell, FaultRecord, History, HistoryFlaw, HistoryOperation, TrialRecord};
+use words::units;
+
+/// What came of a check.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum HistoryVerdict {
+    Linearizable,
+    Contradicted,
+    NotChecked,
+}
+
+pub(super) fn outcome(history: &History) -> HistoryVerdict {
+    match (history.problem.is_empty(), history.contradicted_keys) {
+        (_, 1..) => HistoryVerdict::Contradicted,
+        (true, _) => HistoryVerdict::Linearizable,
+        (false, _) => HistoryVerdict::NotChecked,
+    }
+}
+
+/// Says what a store's clients saw, in a sentence.
+pub(super) fn sentence(cell: &Cell, trial: &TrialRecord, history: &History) -> String {
+    let name = label(cell);
+    let of = format!(
+        "{} operations on {} keys{}",
+        units::whole(history.operations),
+        units::whole(history.keys),
+        match history.unknown {
+            0 => String::new(),
+            unknown => format!(", {} of them without an answer", units::whole(unknown)),
+        }
+    );
+    match outcome(history) {
+        HistoryVerdict::NotChecked => format!("{name}: the history was not checked: {}.", history.problem),
+        HistoryVerdict::Linearizable => format!("{name}: linearizable, in {of}."),
+        HistoryVerdict::Contradicted => {
+            let broken = broken(history);
+            let faults = during(trial, history);
+            format!(
+                "{name}: {broken}{faults}. Not linearizable: {} of {} keys contradict themselves, in {of}.",
+                units::whole(history.contradicted_keys),
+                units::whole(history.keys)
+            )
+        }
+    }
+}
+
+/// The weaker guarantees that were broken, the plainest first.
+fn broken(history: &History) -> String {
+    let count = |n: u64, one: &str, many: &str| match n {
+        0 => None,
+        1 => Some(format!("1 {one}")),
+        n => Some(format!("{} {many}", units::whole(n))),
+    };
+    let oldest = history.oldest_stale_s.map(|age_s| format!(", at most {} old", units::duration(age_s)));
+    let stale = count(history.stale_reads, "stale read", "stale reads").map(|it| it + &oldest.unwrap_or_default());
+    let back = count(history.backward_reads, "read went back in time", "reads went back in time");
+    let own = count(
+        history.own_writes_missed,
+        "read missed its client's own write",
+        "reads missed their client's own writes",
+    );
+    let all: Vec<String> = [stale, back, own].into_iter().flatten().collect();
+    match (&all[..], history.flaw) {
+        ([], Some(HistoryFlaw::NeverWritten)) => "a version was read that nobody had written".into(),
+        ([], Some(HistoryFlaw::BeforeItsWrite)) => "a version was read before it was written".into(),
+        ([], _) => "clients saw versions in orders that exclude each other".into(),
+        _ => all.join("; "),
+    }
+}
+
+/// The faults that were on at the time of the smallest contradiction.
+fn during(trial: &TrialRecord, history: &History) -> String {
+    let Some((from_s, to_s)) = span_s(&history.smallest) else { return String::new() };
+    let is_on = |fault: &&FaultRecord| {
+        fault.at_s.is_some_and(|at_s| at_s <= to_s) && fault.until_s.is_none_or(|until_s| until_s >= from_s)
+    };
+    let on: Vec<String> = trial.faults.iter().filter(is_on).map(fault_name).collect();
+    if on.is_empty() { String::new() } else { format!(", the smallest contradiction after '{}'", on.join("', '")) }
+}
+
+/// Names a fault and its node: `at 5s freeze 2 for 3s (node2)`.
+pub(super) fn fault_name(fault: &FaultRecord) -> String {
+    match &fault.node[..] {
+        "" => fault.planned.clone(),
+        node => format!("{} ({node})", fault.planned),
+    }
+}
+
+/// Returns the time from the first to the last moment of these operations.
+pub(super) fn span_s(operations: &[HistoryOperation]) -> Option<(f64, f64)> {
+    let from_s = operations.iter().map(|it| it.sent_s).reduce(f64::min)?;
+    let to_s = operations.iter().map(|it| it.answered_s.unwrap_or(it.sent_s)).reduce(f64::max)?;
+    Some((from_s, to_s))
+}
+
+/// Names what an operation did: `wrote version 7`, `read version 6`, `found nothing`.
+pub(super) fn act(it: &HistoryOperation) -> String {
+    match (it.writes, it.version) {
+        (true, version) => format!("wrote version {version}"),
+        (false, 0) => "found nothing".into(),
+        (false, version) => format!("read version {version}"),
+    }
+}
+
+/// Tells the smallest contradiction, an operation per sentence, on a clock that begins with it.
+pub(super) fn steps(history: &History) -> impl Iterator<Item = String> {
+    let first_s = span_s(&history.smallest).map_or(0.0, |it| it.0);
+    let head = history.smallest.first().map(|it| {
+        format!(
+            "The smallest contradiction, on key {}, begins {}. Leave out any of its operations, and there is none:",
+            it.key,
+            began(first_s)
+        )
+    });
+    let step = move |it: &HistoryOperation| {
+        let sent = units::duration(it.sent_s - first_s);
+        let answered = match it.answered_s {
+            Some(at_s) => format!("answered at +{}", units::duration(at_s - first_s)),
+            None => "never answered".into(),
+        };
+        format!("client {} {}: sent at +{sent}, {answered}.", it.client, act(it))
+    };
+    head.into_iter().chain(history.smallest.iter().map(step).collect::<Vec<_>>()).chain(why(history))
+}
+
+fn began(first_s: f64) -> String {
+    match first_s < 0.0 {
+        true => format!("{} before the first timed phase", units::duration(-first_s)),
+        false => format!("{} into the timed phases", units::duration(first_s)),
+    }
+}
+
+/// Why these operations exclude each other.
+fn why(history: &History) -> Option<String> {
+    let last = history.smallest.last()?;
+    Some(match history.flaw? {
+        HistoryFlaw::NeverWritten => format!("No client has written version {} of this key.", last.version),
+        HistoryFlaw::BeforeItsWrite => "The read was over before the write was sent.".into(),
+        HistoryFlaw::OutOfOrder => {
+            let newest = history.smallest.iter().rfind(|it| it.version != last.version && it.writes)?;
+            let overwritten = newest.answered_s.is_some_and(|at_s| at_s < last.sent_s) && !last.writes;
+            match overwritten {
+                true => format!(
+                    "Version {} was acknowledged {} before the last read was sent, which should have seen it or a later one.",
+                    newest.version,
+                    units::duration(last.sent_s - newest.answered_s?)
+                ),
+                false => "In whatever order the writes took effect, one of the reads is wrong.".into(),
+            }
+        }
+    })
+}

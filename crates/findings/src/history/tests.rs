@@ -1,0 +1,83 @@
+//! What is said and drawn of histories.
+#![allow(clippy::unwrap_used)]
+
+use super::sentences::{sentence, steps};
+use super::{chart, seen};
+use study::{Cell, FaultRecord, History, HistoryFlaw, HistoryOperation, TrialRecord};
+
+fn operation(client: u32, writes: bool, version: u64, sent_s: f64, answered_s: f64) -> HistoryOperation {
+    HistoryOperation { client, key: 9, writes, version, sent_s, answered_s: Some(answered_s) }
+}
+
+fn stale() -> History {
+    History {
+        operations: 120_000,
+        keys: 1000,
+        contradicted_keys: 3,
+        reads: 60_000,
+        stale_reads: 312,
+        oldest_stale_s: Some(0.041),
+        flaw: Some(HistoryFlaw::OutOfOrder),
+        smallest: vec![
+            operation(0, true, 6, 5.000, 5.001),
+            operation(1, true, 7, 5.002, 5.003),
+            operation(2, false, 6, 5.044, 5.045),
+        ],
+        ..History::default()
+    }
+}
+
+fn cell(history: History) -> Cell {
+    let freeze = FaultRecord {
+        planned: "at 5s freeze 2 for 3s".into(),
+        node: "node2".into(),
+        at_s: Some(4.999),
+        until_s: Some(8.0),
+        ..FaultRecord::default()
+    };
+    let trial = TrialRecord { history: Some(history), faults: vec![freeze], ..TrialRecord::default() };
+    Cell { store: "cassandra".into(), trials: vec![trial], ..Cell::default() }
+}
+
+fn said(cell: &Cell) -> String {
+    let (trial, history) = seen(cell).unwrap();
+    sentence(cell, trial, history)
+}
+
+#[test]
+fn a_stale_read_is_said_with_its_age_and_the_fault() {
+    assert_eq!(
+        said(&cell(stale())),
+        "cassandra: 312 stale reads, at most 41.0 ms old, the smallest contradiction after 'at 5s freeze 2 for 3s (node2)'. Not \
+         linearizable: 3 of 1,000 keys contradict themselves, in 120,000 operations on 1,000 keys."
+    );
+    let told: Vec<String> = steps(&stale()).collect();
+    assert_eq!(told.len(), 5);
+    assert_eq!(told[1], "client 0 wrote version 6: sent at +0 ns, answered at +1.00 ms.");
+    assert!(told[4].starts_with("Version 7 was acknowledged 41.0 ms before the last read was sent"), "{}", told[4]);
+}
+
+#[test]
+fn what_is_right_and_what_was_not_checked_is_said_too() {
+    let right = History { operations: 10, keys: 2, unknown: 1, ..History::default() };
+    assert_eq!(said(&cell(right)), "cassandra: linearizable, in 10 operations on 2 keys, 1 of them without an answer.");
+    let why = History { problem: "the store keeps nothing".into(), ..History::default() };
+    assert_eq!(said(&cell(why)), "cassandra: the history was not checked: the store keeps nothing.");
+}
+
+#[test]
+fn the_timeline_has_a_row_per_client_a_bar_per_operation_and_the_fault() {
+    let cell = cell(stale());
+    let (trial, history) = seen(&cell).unwrap();
+    let charts = chart::charts(&[(&cell, trial, history)], "");
+    let option = &charts[0].option;
+    assert_eq!(option["yAxis"]["data"], serde_json::json!(["client 2", "client 1", "client 0"]));
+    let series = option["series"].as_array().unwrap();
+    let bars: Vec<_> = series.iter().filter(|it| it["type"] == "line").collect();
+    assert_eq!(bars.len(), 3);
+    let mark = &bars[0]["markLine"]["data"][0];
+    assert_eq!(mark["name"], "at 5s freeze 2 for 3s (node2)");
+    assert!((mark["xAxis"].as_f64().unwrap() + 1.0).abs() < 1e-6, "1 ms before the first operation: {mark}");
+    assert_eq!(charts[0].table.rows[2][2], "read version 6");
+    assert_eq!(chart::table(&[&cell]).rows[0][2].text, "0 of 1");
+}
