@@ -19,11 +19,11 @@ mod lives;
 mod load;
 pub mod plan;
 mod read_back;
-mod witnessed;
 pub(crate) mod run;
 pub(crate) mod trial;
 pub(crate) mod value;
 pub(crate) mod versions;
+mod witnessed;
 pub(crate) mod workload;
 
 use crate::expires::{BY_READER, Expires, MOMENT_BYTES};

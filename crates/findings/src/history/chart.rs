@@ -96,19 +96,13 @@ fn option(trial: &TrialRecord, history: &History) -> Value {
 
 /// The operations that are drawn.
 fn operations(history: &History) -> DataTable {
-    let mut table = DataTable::new(["Client", "Key", "Operation", "Sent", "Answered"]);
     let (from_s, _) = span_s(&history.smallest).unwrap_or_default();
-    for it in &history.smallest {
-        let after = |at_s: f64| format!("+{}", units::duration(at_s - from_s));
-        table.rows.push(vec![
-            it.client.to_string(),
-            it.key.to_string(),
-            act(it),
-            after(it.sent_s),
-            it.answered_s.map_or("never".into(), after),
-        ]);
-    }
-    table
+    let after = |at_s: f64| format!("+{}", units::duration(at_s - from_s));
+    let rows = history.smallest.iter().map(|it| {
+        let answered = it.answered_s.map_or("never".into(), after);
+        [it.client.to_string(), it.key.to_string(), act(it), after(it.sent_s), answered]
+    });
+    DataTable::of(["Client", "Key", "Operation", "Sent", "Answered"], rows)
 }
 
 fn columns() -> [FigureColumn; 10] {
@@ -118,8 +112,11 @@ fn columns() -> [FigureColumn; 10] {
         FigureColumn::figures("LINEAR")
             .headed("Linearizable")
             .meaning("trials in which one copy of the data could have answered so"),
-        FigureColumn::figures("OPS").headed("Operations").meaning("reads and writes of one key that were recorded"),
-        FigureColumn::figures("KEYS").headed("Keys"),
+        FigureColumn::figures("OPS")
+            .headed("Operations")
+            .meaning("reads and writes of one key that were recorded")
+            .spare(4),
+        FigureColumn::figures("KEYS").headed("Keys").spare(1),
         FigureColumn::figures("WRONG").headed("Keys not linearizable"),
         FigureColumn::figures("STALE")
             .headed("Stale reads")
@@ -127,15 +124,14 @@ fn columns() -> [FigureColumn; 10] {
         FigureColumn::figures("OLDEST").headed("Oldest").meaning("longest time for which it had been acknowledged"),
         FigureColumn::figures("BACK")
             .headed("Back in time")
-            .meaning("reads of a version older than one the same client had read"),
+            .meaning("reads of a version older than one the same client had read")
+            .spare(3),
         FigureColumn::figures("OWN")
             .headed("Own writes missed")
-            .meaning("reads of a version older than one the same client had written"),
+            .meaning("reads of a version older than one the same client had written")
+            .spare(2),
     ]
 }
-
-/// What a narrow terminal omits first: KEYS, OWN, BACK, OPS.
-const SPARE: [usize; 4] = [4, 9, 8, 3];
 
 /// Returns a row for each store whose history was recorded: all its trials together.
 pub(super) fn table(cells: &[&Cell]) -> FigureTable {
@@ -169,7 +165,7 @@ pub(super) fn table(cells: &[&Cell]) -> FigureTable {
     FigureTable {
         title: "What clients saw, over all trials of a store".into(),
         columns: columns().into(),
-        spare: SPARE.into(),
         rows: cells.iter().filter_map(row).collect(),
+        ..FigureTable::default()
     }
 }

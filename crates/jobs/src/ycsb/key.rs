@@ -97,7 +97,9 @@ pub fn id_of(bytes: &[u8]) -> Option<u64> {
 /// Returns the number that a key of this job has in its digits: the id, or its hash where names are hashed. Unlike [`id_of`] it verifies nothing.
 #[inline]
 pub fn number_in(key: &[u8]) -> u64 {
-    let half = |at: usize| key.get(at..at + 8).and_then(|half| half.first_chunk::<8>()).map_or(0, |half| u64::from_be_bytes(*half));
+    let half = |at: usize| {
+        key.get(at..at + 8).and_then(|half| half.first_chunk::<8>()).map_or(0, |half| u64::from_be_bytes(*half))
+    };
     let letters = half(0) >> 32 & 0xFF;
     letters.wrapping_sub(u64::from(b'r')) << DIGIT_BITS | (number(half(0)) & 0xFFFF) << 32 | number(half(8))
 }

@@ -2,7 +2,7 @@
 
 use super::key::number_in;
 use super::value::version_in;
-use history::{Deed, Collector, Reel};
+use history::{Collector, Deed, Reel};
 use jobkit::{Arriving, Offence, Step, Think, Worker};
 use measure::Clock;
 use std::ops::Range;
