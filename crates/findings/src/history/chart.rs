@@ -23,7 +23,7 @@ pub(super) fn charts(seen: &[(&Cell, &TrialRecord, &History)], part: &str) -> Ve
         title: format!("{}: the smallest contradiction, key {}", label(cell), history.smallest[0].key),
         note: NOTE.into(),
         description: sentence(cell, trial, history),
-        height: 100 + 44 * rows(&history.smallest).len() as u32,
+        height: 100 + 52 * rows(&history.smallest).len() as u32,
         option: option(trial, history),
         table: operations(history),
     };
@@ -36,6 +36,30 @@ fn rows(operations: &[HistoryOperation]) -> Vec<String> {
     clients.sort_unstable();
     clients.dedup();
     clients.into_iter().map(|client| format!("client {client}")).collect()
+}
+
+/// The side of its bar on which an operation's words stand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Side {
+    Above,
+    Below,
+}
+
+/// The share of the picture's width that the words of an operation take at most.
+const WORDS: f64 = 0.2;
+
+/// Returns where the words of each operation stand, so that those of two of one client, one soon after the other, do not meet.
+fn sides(operations: &[HistoryOperation], drawn_s: f64) -> Vec<Side> {
+    let mut sides: Vec<Side> = Vec::with_capacity(operations.len());
+    for (at, it) in operations.iter().enumerate() {
+        let near = |other: &usize| {
+            let other = &operations[*other];
+            other.client == it.client && (other.sent_s - it.sent_s).abs() < WORDS * drawn_s
+        };
+        let is_taken = (0..at).rev().find(near).is_some_and(|other| sides[other] == Side::Above);
+        sides.push(if is_taken { Side::Below } else { Side::Above });
+    }
+    sides
 }
 
 fn option(trial: &TrialRecord, history: &History) -> Value {
@@ -55,13 +79,15 @@ fn option(trial: &TrialRecord, history: &History) -> Value {
             "tooltip": { "show": false }, "data": [[ms(it.sent_s), row], [ms(shown_s), row]], "itemStyle": { "color": colour },
             "lineStyle": { "width": 12, "cap": "butt", "type": if it.answered_s.is_some() { "solid" } else { "dotted" } } })
     };
-    // What it did stands above its beginning.
-    let words = |it: &HistoryOperation| {
+    // What it did stands above its beginning, or below it where the words of the same client's operation before would be in the way.
+    let words = |(it, side): (&HistoryOperation, Side)| {
+        let above_px = if side == Side::Above { -22 } else { 9 };
         json!({ "type": "scatter", "name": "", "symbolSize": 1, "silent": true, "tooltip": { "show": false },
             "data": [[ms(it.sent_s), format!("client {}", it.client)]], "itemStyle": { "color": "$ink" },
-            "label": { "show": true, "formatter": act(it), "position": [0, -22], "color": "$ink", "fontSize": 12 } })
+            "label": { "show": true, "formatter": act(it), "position": [0, above_px], "color": "$ink", "fontSize": 12 } })
     };
-    let mut series: Vec<Value> = all.iter().map(bar).chain(all.iter().map(words)).collect();
+    let mut series: Vec<Value> =
+        all.iter().map(bar).chain(all.iter().zip(sides(all, end_s - from_s)).map(words)).collect();
     let near = |at_s: f64| at_s >= from_s - width_s && at_s <= end_s;
     let mark = |at_s: f64, name: String| json!({ "xAxis": ms(at_s), "name": name });
     let marks: Vec<Value> = trial
@@ -88,7 +114,7 @@ fn option(trial: &TrialRecord, history: &History) -> Value {
         "grid": { "left": 84, "right": 24, "top": 40, "bottom": 46 },
         "legend": { "top": 4, "left": 8, "right": 8, "data": ["writes", "reads"] },
         "xAxis": { "type": "value", "min": first_ms, "max": ms(end_s), "name": "milliseconds since the first of these operations was sent",
-            "nameLocation": "middle", "nameGap": 26 },
+            "nameLocation": "middle", "nameGap": 26, "axisLabel": { "showMaxLabel": false } },
         "yAxis": { "type": "category", "data": names, "axisTick": { "show": false }, "axisLine": { "show": false } },
         "series": series,
     })

@@ -81,3 +81,16 @@ fn the_timeline_has_a_row_per_client_a_bar_per_operation_and_the_fault() {
     assert_eq!(charts[0].table.rows[2][2], "read version 6");
     assert_eq!(chart::table(&[&cell]).rows[0][2].text, "0 of 1");
 }
+
+#[test]
+fn the_words_of_two_operations_of_one_client_soon_after_each_other_do_not_meet() {
+    let mut history = stale();
+    history.smallest[1].client = 0;
+    let cell = cell(history);
+    let (trial, history) = seen(&cell).unwrap();
+    let charts = chart::charts(&[(&cell, trial, history)], "");
+    let series = charts[0].option["series"].as_array().unwrap();
+    let words = series.iter().filter(|it| it["type"] == "scatter");
+    let above: Vec<bool> = words.map(|it| it["label"]["position"][1].as_i64().unwrap() < 0).collect();
+    assert_eq!(above, [true, false, true], "the second is 2 ms behind the first, of 60 ms that are drawn");
+}
