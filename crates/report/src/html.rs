@@ -43,16 +43,7 @@ fn page(report: &Report<'_>) -> Markup {
     html! {
         (DOCTYPE)
         html lang="en" {
-            head {
-                meta charset="utf-8";
-                meta http-equiv="Content-Security-Policy" content=(policy(&scripts));
-                meta name="viewport" content="width=device-width, initial-scale=1";
-                meta name="generator" content=(format!("kvtrial {}", study.kvtrial));
-                meta name="referrer" content="no-referrer";
-                link rel="icon" href="data:,";
-                title { (title) " · kvtrial" }
-                style { (PreEscaped(assets::STYLE)) }
-            }
+            (head(&title, &study.kvtrial, &scripts))
             body {
                 a.skip href="#content" { "Skip to the report" }
                 (navigation(report))
@@ -73,6 +64,22 @@ fn page(report: &Report<'_>) -> Markup {
                 }
                 @for source in scripts { script { (PreEscaped(source)) } }
             }
+        }
+    }
+}
+
+/// What stands before the content of every page: its title, the version that made it, and what may run in it.
+fn head(title: &str, version: &str, scripts: &[&str]) -> Markup {
+    html! {
+        head {
+            meta charset="utf-8";
+            meta http-equiv="Content-Security-Policy" content=(policy(scripts));
+            meta name="viewport" content="width=device-width, initial-scale=1";
+            meta name="generator" content=(format!("kvtrial {version}"));
+            meta name="referrer" content="no-referrer";
+            link rel="icon" href="data:,";
+            title { (title) " · kvtrial" }
+            style { (PreEscaped(assets::STYLE)) }
         }
     }
 }

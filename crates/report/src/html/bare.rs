@@ -1,6 +1,6 @@
 //! A page of findings that are of no study.
 
-use super::{assets, charts, policy};
+use super::{assets, charts, head};
 use findings::Finding;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use std::borrow::Cow;
@@ -33,16 +33,7 @@ impl FindingsPage {
         html! {
             (DOCTYPE)
             html lang="en" {
-                head {
-                    meta charset="utf-8";
-                    meta http-equiv="Content-Security-Policy" content=(policy(&scripts));
-                    meta name="viewport" content="width=device-width, initial-scale=1";
-                    meta name="generator" content=(format!("kvtrial {}", self.version));
-                    meta name="referrer" content="no-referrer";
-                    link rel="icon" href="data:,";
-                    title { (self.title) " · kvtrial" }
-                    style { (PreEscaped(assets::STYLE)) }
-                }
+                (head(&self.title, &self.version, &scripts))
                 body {
                     a.skip href="#content" { "Skip to the report" }
                     nav aria-label="Sections" {
