@@ -4,7 +4,8 @@ use super::bucket::Bucket;
 use super::codec::{CONDITION_BYTES, MessageLives, Nats, Reads, Repliers, Shared};
 use super::conversation::{Conversation, Inboxes, JetStreamAnswer, hello};
 use super::{
-    NODES, READS, REPLICAS, SERVER_PROGRAM, SYNC, can_sync, capabilities, lives, size, syncs_always, unsupported,
+    DURABILITIES, NODES, READS, REPLICAS, SERVER_PROGRAM, SYNC, can_sync, capabilities, lives, size, syncs_always,
+    unsupported,
 };
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -67,6 +68,7 @@ pub(super) fn connect(spec: &Spec, nodes: &[Endpoint]) -> Result<Box<dyn Store>,
         shared: Arc::new(shared),
         // Where their number is not told there may be several.
         capabilities: Capabilities {
+            durability: DURABILITIES[0],
             level: LevelKnown::where_private(spec),
             max_value_bytes,
             ..capabilities(config["num_replicas"].as_u64().unwrap_or(0), lives)
