@@ -28,7 +28,7 @@ impl TrialSetup {
         TrialSetup { share, ..self.clone() }
     }
 
-    /// Returns the slots of this process, over the whole.
+    /// Returns the slots of this process, numbered over the whole.
     pub fn own_slots(&self) -> Range<Slot> {
         let pipeline = self.slots / self.share.of_clients.max(1);
         self.share.first * pipeline..(self.share.first + self.share.clients) * pipeline

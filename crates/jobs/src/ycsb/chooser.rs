@@ -4,7 +4,9 @@ use super::workload::{Distribution, Workload};
 use data::scramble::Scramble;
 use data::wyrand::WyRand;
 use data::zipf::Zipf;
+use std::ops::Range;
 use std::sync::Arc;
+use store::Slot;
 
 /// A worker's way of choosing. The Zipf table is shared until the key space has grown by a sixteenth.
 #[derive(Clone)]
@@ -23,6 +25,15 @@ pub enum Chooser {
     },
     /// Rank 0 is the newest key.
     Latest(Arc<Zipf>),
+    /// Of what another way draws only the keys of these slots: those that are read back by them.
+    Own {
+        /// The other way.
+        way: Box<Chooser>,
+        /// The slots.
+        own: Range<Slot>,
+        /// The slots of the whole.
+        slots: u32,
+    },
 }
 
 impl Chooser {
@@ -57,6 +68,22 @@ impl Chooser {
                 rank => rank,
             },
             Chooser::Latest(zipf) => ids - 1 - zipf.draw(rng),
+            Chooser::Own { way, own, slots } => way.draw_own(rng, ids, own, *slots),
         }
     }
+
+    /// Draws until it is a key of these slots.
+    #[inline(never)]
+    fn draw_own(&self, rng: &mut WyRand, ids: u64, own: &Range<Slot>, slots: u32) -> u64 {
+        let drawn = || match self {
+            Chooser::Own { .. } => 0,
+            way => way.draw(rng, ids),
+        };
+        std::iter::repeat_with(drawn).find(|&id| is_of(id, own, slots)).unwrap_or(0)
+    }
+}
+
+/// Returns whether a key is of these slots of all: they read it back.
+pub fn is_of(id: u64, own: &Range<Slot>, slots: u32) -> bool {
+    own.contains(&((id % u64::from(slots)) as Slot))
 }
