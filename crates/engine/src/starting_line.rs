@@ -138,7 +138,9 @@ impl Drop for Mark<'_> {
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
-    use super::{Start, StartingLine};
+    use super::{Start, StartingLine, wait_until};
+    use measure::Clock;
+    use std::time::Duration;
 
     #[test]
     fn all_start_when_all_are_ready_and_none_when_one_fails() {
@@ -149,10 +151,24 @@ mod tests {
                 let other = scope
                     .spawn(|| if failing { drop(line.mark()) } else { assert_eq!(line.mark().ready(), Start::Go(7)) });
                 let expected = if failing { Start::Abort } else { Start::Go(7) };
-                line.start(2, || 7);
+                // Nobody is told that all are ready when one has failed.
+                assert_eq!(line.start(2, || 7), (!failing).then_some(7));
                 assert_eq!(waiting.join().unwrap(), expected);
                 other.join().unwrap();
             });
         }
+    }
+
+    #[test]
+    fn nobody_starts_before_the_time_and_nobody_waits_for_one_that_is_over() {
+        let clock = Clock::get();
+        for threads in [1, 10_000] {
+            let start = clock.now() + clock.ticks(Duration::from_millis(5));
+            wait_until(start, &clock, threads);
+            assert!(clock.now() >= start);
+        }
+        let begun = clock.now();
+        wait_until(begun.saturating_sub(clock.ticks(Duration::from_secs(1))), &clock, 1);
+        assert!(clock.ns(clock.now() - begun) < 1_000_000_000);
     }
 }
