@@ -11,6 +11,7 @@
 //! each trial: of those the answer lists only what is `missing or wrong`, and the digest is equal and known all the same.
 
 mod chooser;
+mod dealt;
 mod expiring;
 mod gone;
 pub(crate) mod judge;

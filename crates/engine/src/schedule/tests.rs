@@ -260,14 +260,20 @@ fn random_arrivals_are_a_poisson_process_in_each_share_and_together() {
 fn what_shares_offered_lasts_as_long_as_what_one_process_offered() {
     for arrivals in [Arrivals::Fixed { ops_per_s: 1_000.0 }, Arrivals::Poisson { ops_per_s: 1_000.0 }] {
         let offered = |settings: Settings, by_s: f64| {
-            let (clock, schedule) = (Clock::get(), Schedule::new(&settings, &Clock::get()).unwrap());
-            schedule.start(0);
-            let end = clock.ticks(Duration::from_secs_f64(by_s));
-            while let Next::Held(arrival) = schedule.take(0)
+            let clock = Clock::get();
+            let started = || {
+                let schedule = Schedule::new(&settings, &clock).unwrap();
+                schedule.start(0);
+                schedule
+            };
+            let (before, schedule, end) = (started(), started(), clock.ticks(Duration::from_secs_f64(by_s)));
+            while let Next::Held(arrival) = before.take(0)
                 && arrival.due < end
             {
-                let due = arrival.due;
-                arrival.sent(due);
+                arrival.sent(0);
+                let Next::Held(same) = schedule.take(0) else { panic!("nothing due") };
+                let due = same.due;
+                same.sent(due);
             }
             schedule.offered(true)
         };

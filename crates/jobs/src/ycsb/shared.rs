@@ -69,7 +69,7 @@ impl YcsbTrial<'_> {
         let load = self.load_order();
         for place in slots.flat_map(|slot| (u64::from(slot)..self.workload.records).step_by(self.slots as usize)) {
             let id = load.id(place);
-            if !reads_all && !self.reads_back(id) {
+            if !reads_all && !self.keys.has(id) {
                 continue;
             }
             let write = self.ledger.begin_write(id, self.own.start);
@@ -86,7 +86,7 @@ impl YcsbTrial<'_> {
         FoundPart {
             valid: verdicts.valid,
             invalid: verdicts.invalid.clone(),
-            failed: self.ledger.failed_of(|id| self.reads_back(id)),
+            failed: self.ledger.failed_of(|id| self.keys.has(id)),
             lost: self.ledger.lost_keys(),
             oldest_lost: self.ledger.oldest_lost(),
         }

@@ -1,6 +1,7 @@
 //! One execution: load, run, read back.
 
-use super::chooser::{Chooser, is_of};
+use super::chooser::Chooser;
+use super::dealt::DealtKeys;
 use super::expiring::Expiring;
 use super::gone::Gone;
 use super::key::{KEY_BYTES, MAX_KEYS};
@@ -30,8 +31,9 @@ pub struct YcsbTrial<'a> {
     pub(super) seed: u64,
     pub(crate) slots: u32,
     pub(super) share: Share,
-    /// The slots of this share.
+    /// The slots of this share, and its keys.
     pub(super) own: Range<Slot>,
+    pub(super) keys: Arc<DealtKeys>,
     pub(crate) keeps: Keeps,
     pub(crate) values: Values,
     pub(crate) ledger: Ledger,
@@ -57,17 +59,20 @@ const ROW_ROOM_BYTES: usize = 64;
 impl<'a> YcsbTrial<'a> {
     /// Makes an execution with `slots` slots, on an empty store.
     pub fn new(workload: &'a Workload, inserts: Option<u64>, seed: u64, slots: u32, keeps: Keeps) -> YcsbTrial<'a> {
+        let chooser = Chooser::new(workload, seed);
+        let setup = TrialSetup::alone(slots.max(1), store::Capabilities::BASIC, seed);
         YcsbTrial {
             workload,
             inserts,
             seed,
+            keys: DealtKeys::of(workload, &chooser, &setup).into(),
             slots: slots.max(1),
             share: Share::whole(slots),
             own: 0..slots.max(1),
             keeps,
             values: Values::new(workload.value_bytes, seed),
             ledger: Ledger::new(workload.records, inserts, slots.max(1)).named(workload.load.names()),
-            chooser: Chooser::new(workload, seed),
+            chooser,
             verdicts: Mutex::default(),
             joined: Mutex::default(),
             lives: None,
@@ -78,17 +83,15 @@ impl<'a> YcsbTrial<'a> {
     /// Returns the same execution as a share of it. Where keys are written, each is drawn by the share that reads it back: no other knows
     /// its versions.
     pub(super) fn sharing(self, setup: &TrialSetup) -> YcsbTrial<'a> {
-        let (share, own) = (setup.share, setup.own_slots());
-        let chooser = match share.is_whole() || self.workload.mix.only_reads() {
+        if setup.share.is_whole() {
+            return self;
+        }
+        let keys = Arc::new(DealtKeys::of(self.workload, &self.chooser, setup));
+        let chooser = match self.workload.mix.only_reads() {
             true => self.chooser,
-            false => Chooser::Own { way: Box::new(self.chooser), own: own.clone(), slots: self.slots },
+            false => Chooser::Own { way: Box::new(self.chooser), keys: Arc::clone(&keys) },
         };
-        YcsbTrial { share, own, chooser, ..self }
-    }
-
-    /// Returns whether this share reads a key back.
-    pub(super) fn reads_back(&self, id: u64) -> bool {
-        is_of(id, &self.own, self.slots)
+        YcsbTrial { share: setup.share, own: setup.own_slots(), keys, chooser, ..self }
     }
 
     /// Returns the same execution, with the times of its keys.
