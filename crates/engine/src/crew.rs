@@ -83,8 +83,8 @@ impl<'env> Crew<'_, 'env> {
         })
     }
 
-    /// Runs phase `index`. Sessions are opened, where there are none yet, and workers made before the clock starts. `watcher` is told from the
-    /// calling thread.
+    /// Runs phase `index`. Sessions are opened, where there are none yet, and workers made before the clock starts. `watcher` is called from
+    /// this thread.
     ///
     /// # Errors
     /// When a session cannot be opened, or breaks as a whole.

@@ -34,7 +34,7 @@ pub enum Begin {
 /// The last of the wait for a start, which a thread with a processor to itself spends awake.
 const AWAKE: Duration = Duration::from_micros(200);
 
-/// Waits for the start of a phase that so many threads begin: asleep, and awake at last where each of them has a processor.
+/// Waits for the start of a phase that this number of threads begin. The thread sleeps; where each has a processor, it spends the end of the wait awake.
 pub(crate) fn wait_until(start: Ticks, clock: &Clock, threads: u32) {
     let wait = Duration::from_nanos(clock.ns(start.saturating_sub(clock.now())));
     if wait.is_zero() {
@@ -151,7 +151,7 @@ mod tests {
                 let other = scope
                     .spawn(|| if failing { drop(line.mark()) } else { assert_eq!(line.mark().ready(), Start::Go(7)) });
                 let expected = if failing { Start::Abort } else { Start::Go(7) };
-                // Nobody is told that all are ready when one has failed.
+                // When one has failed, not all are ready.
                 assert_eq!(line.start(2, || 7), (!failing).then_some(7));
                 assert_eq!(waiting.join().unwrap(), expected);
                 other.join().unwrap();

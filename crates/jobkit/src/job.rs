@@ -1,7 +1,7 @@
 //! What a job is to the engine: state machines over slots, in phases, with an answer at the end.
 
 use crate::turn::{Turn, TurnEnd};
-use crate::{JobError, NodeChange, Offence, Part, Phase, TrialSetup, WhichNode};
+use crate::{JobError, NodeChange, Offence, Phase, SharePart, TrialSetup, WhichNode};
 use history::Collector;
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -149,21 +149,21 @@ pub trait Trial: Send + Sync {
     /// Hears, some time within that phase or after it, that the change is over.
     fn changed(&self) {}
 
-    /// Returns what the other shares must know before this phase, all those before being over: of writes that failed whoever reads them.
-    /// Every share is asked, then [hears](Trial::hear) what each of them told.
+    /// Returns what the other shares need before this phase, when the phases before it are over: the writes that failed, for those that read
+    /// them back. Every share is asked, then [hears](Trial::hear) what each of them told.
     ///
     /// # Errors
     /// When it cannot be put down.
-    fn tell(&self, phase: usize) -> Result<Part, JobError> {
+    fn tell(&self, phase: usize) -> Result<SharePart, JobError> {
         let _ = phase;
-        Ok(Part::default())
+        Ok(SharePart::default())
     }
 
     /// Hears what a share told before this phase: once from each in their order, from itself, too.
     ///
     /// # Errors
     /// When this is nothing such a trial tells.
-    fn hear(&self, phase: usize, told: Part) -> Result<(), JobError> {
+    fn hear(&self, phase: usize, told: SharePart) -> Result<(), JobError> {
         let _ = (phase, told);
         Ok(())
     }
@@ -172,7 +172,7 @@ pub trait Trial: Send + Sync {
     ///
     /// # Errors
     /// Where the job [cannot be shared](Job::shareable).
-    fn part(&self) -> Result<Part, JobError> {
+    fn part(&self) -> Result<SharePart, JobError> {
         Err(JobError::not_shared())
     }
 
@@ -181,7 +181,7 @@ pub trait Trial: Send + Sync {
     ///
     /// # Errors
     /// Where the job cannot be shared, or this is no part of it.
-    fn join(&self, part: Part) -> Result<(), JobError> {
+    fn join(&self, part: SharePart) -> Result<(), JobError> {
         let _ = part;
         Err(JobError::not_shared())
     }

@@ -26,5 +26,5 @@ pub use offence::{Offence, Offences, printable};
 pub use phase::{Pace, Phase, Purpose};
 pub use preset::{FigureMeasure, Preset, PublishedFigure, Scale, Setting};
 pub use setup::TrialSetup;
-pub use share::{Part, Share};
+pub use share::{Share, SharePart};
 pub use turn::{TURN, Turn, TurnEnd};

@@ -59,7 +59,7 @@ impl Share {
         if self.is_whole() { 1.0 } else { f64::from(self.clients) / f64::from(self.of_clients.max(1)) }
     }
 
-    /// Returns its part of so many, split in proportion to clients: those of all shares add up to it.
+    /// Returns its part of a number that is split in proportion to clients: the parts of all shares add up to it.
     pub fn part_of(&self, all: u64) -> u64 {
         if self.is_whole() {
             return all;
@@ -72,16 +72,16 @@ impl Share {
 /// What one share of a trial has found, or tells the others: plain data.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
-pub struct Part(serde_json::Value);
+pub struct SharePart(serde_json::Value);
 
-impl Part {
+impl SharePart {
     /// Makes a part of what was found.
     ///
     /// # Errors
     /// When it cannot be put down as JSON.
-    pub fn of(found: &impl Serialize) -> Result<Part, JobError> {
+    pub fn of(found: &impl Serialize) -> Result<SharePart, JobError> {
         serde_json::to_value(found)
-            .map(Part)
+            .map(SharePart)
             .map_err(|error| JobError(format!("what was found cannot be sent: {error}")))
     }
 

@@ -98,7 +98,7 @@ pub struct OnceWritten {
     joined: Mutex<WrittenSums>,
 }
 
-/// The writes of a share that whoever reads them must know: those that failed, were never sent, or are lost.
+/// The writes of a share that the share which reads them needs: those that failed, were never sent, or are lost.
 #[derive(Serialize, Deserialize)]
 pub struct NotWritten {
     failed: Vec<Range<u64>>,
@@ -189,7 +189,7 @@ impl OnceWritten {
         joined.never_sent += sums.never_sent;
     }
 
-    /// Gives away what whoever reads the writes must know; it is known there from then on.
+    /// Gives away what the share that reads the writes needs; from then on only that share has it.
     pub fn tell(&self) -> NotWritten {
         NotWritten { failed: self.failed.take(), never_sent: self.never_sent.take(), lost: self.lost.take() }
     }

@@ -2,7 +2,7 @@
 
 use crate::message::{Finish, PhaseDone};
 use crate::worker::phases::stalls_of_series;
-use jobkit::{Job, JobError, Part, Trial};
+use jobkit::{Job, JobError, SharePart, Trial};
 use serde::{Deserialize, Serialize};
 use store::Keeps;
 use study::{Answer, CurvePoint, Reason, Stall};
@@ -13,7 +13,7 @@ pub(crate) struct ShareFound {
     /// How far its phases came.
     pub(crate) done: PhasesDone,
     /// What the trial found.
-    pub(crate) part: Part,
+    pub(crate) part: SharePart,
 }
 
 /// What a share of a trial tells the others before each phase, and before everything is read again.
@@ -22,7 +22,7 @@ pub(crate) struct Told {
     /// Whether its phases so far were completed. Where those of one were not, none does more work.
     pub(crate) complete: bool,
     /// What its trial tells.
-    pub(crate) part: Part,
+    pub(crate) part: SharePart,
 }
 
 /// How far the phases of a trial came.
@@ -149,3 +149,7 @@ pub(crate) fn finish_of_shares(
     let done = all_done.ok_or_else(|| JobError("no worker has finished".into()))?;
     Ok(Finish { resent, peak_rss_bytes, ..finish(job, trial, keeps, done) })
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests;

@@ -60,7 +60,7 @@ impl Gaps {
         }
     }
 
-    /// When the next arrival of the whole is due behind the last of so many that were sent.
+    /// When the next arrival of the whole is due after this number of arrivals that were sent.
     pub(super) fn behind(&self, sent: u64) -> f64 {
         match self {
             Gaps::Fixed { gap, turns, .. } => sent.checked_sub(1).map_or(0, |last| turns.place(last) + 1) as f64 * gap,

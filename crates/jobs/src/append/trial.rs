@@ -6,7 +6,7 @@ use super::read_back::ReadBack;
 use super::run::AppendWorker;
 use super::{Append, Method, Verify};
 use data::append::{Event, RECORD_BYTES};
-use jobkit::{JobError, Part, Phase, Trial, TrialSetup, Worker};
+use jobkit::{JobError, Phase, SharePart, Trial, TrialSetup, Worker};
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 use std::ops::Range;
@@ -202,11 +202,11 @@ impl Trial for AppendTrial<'_> {
         self.keeps.then_some(WriteAccount { lost: lost.max(found.lost_before), ..found.account })
     }
 
-    fn tell(&self, phase: usize) -> Result<Part, JobError> {
-        if phase == 1 { Part::of(&self.take_unsure()) } else { Ok(Part::default()) }
+    fn tell(&self, phase: usize) -> Result<SharePart, JobError> {
+        if phase == 1 { SharePart::of(&self.take_unsure()) } else { Ok(SharePart::default()) }
     }
 
-    fn hear(&self, _: usize, told: Part) -> Result<(), JobError> {
+    fn hear(&self, _: usize, told: SharePart) -> Result<(), JobError> {
         if told.is_empty() {
             return Ok(());
         }
@@ -217,12 +217,12 @@ impl Trial for AppendTrial<'_> {
         Ok(())
     }
 
-    fn part(&self) -> Result<Part, JobError> {
+    fn part(&self) -> Result<SharePart, JobError> {
         let found = std::mem::take(&mut *self.found.lock().unwrap_or_else(PoisonError::into_inner));
-        Part::of(&FoundPart { found, unsure: self.take_unsure() })
+        SharePart::of(&FoundPart { found, unsure: self.take_unsure() })
     }
 
-    fn join(&self, part: Part) -> Result<(), JobError> {
+    fn join(&self, part: SharePart) -> Result<(), JobError> {
         let FoundPart { found, unsure } = part.found()?;
         self.take(found);
         self.learn(unsure);

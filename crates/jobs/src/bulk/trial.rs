@@ -6,7 +6,7 @@ use super::read_back::{MANY, ReadBack, documents_of_part};
 use super::reduce::{Gets, PAGE, Scan};
 use crate::marks::{NotWritten, OnceWritten, WrittenSums};
 use data::digest::LineDigest;
-use jobkit::{JobError, Offences, Part, Phase, Share, Trial, TrialSetup, Worker};
+use jobkit::{JobError, Offences, Phase, Share, SharePart, Trial, TrialSetup, Worker};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -224,12 +224,12 @@ impl Trial for BulkTrial<'_> {
         (self.capabilities.keeps == Keeps::Everything).then(|| self.written.account())
     }
 
-    /// What failed is told once, behind the load.
-    fn tell(&self, phase: usize) -> Result<Part, JobError> {
-        if phase == 1 { Part::of(&self.written.tell()) } else { Ok(Part::default()) }
+    /// Which puts failed is known after the load.
+    fn tell(&self, phase: usize) -> Result<SharePart, JobError> {
+        if phase == 1 { SharePart::of(&self.written.tell()) } else { Ok(SharePart::default()) }
     }
 
-    fn hear(&self, _: usize, told: Part) -> Result<(), JobError> {
+    fn hear(&self, _: usize, told: SharePart) -> Result<(), JobError> {
         if told.is_empty() {
             return Ok(());
         }
@@ -240,8 +240,8 @@ impl Trial for BulkTrial<'_> {
         Ok(())
     }
 
-    fn part(&self) -> Result<Part, JobError> {
-        Part::of(&BulkPart {
+    fn part(&self) -> Result<SharePart, JobError> {
+        SharePart::of(&BulkPart {
             tally: self.tally.lock().unwrap_or_else(PoisonError::into_inner).clone(),
             groups: self.groups.lock().unwrap_or_else(PoisonError::into_inner).clone(),
             otherwise: self.otherwise.lock().unwrap_or_else(PoisonError::into_inner).clone(),
@@ -251,7 +251,7 @@ impl Trial for BulkTrial<'_> {
         })
     }
 
-    fn join(&self, part: Part) -> Result<(), JobError> {
+    fn join(&self, part: SharePart) -> Result<(), JobError> {
         let BulkPart { tally, groups, otherwise, more, written, reduced } = part.found()?;
         self.tally.lock().unwrap_or_else(PoisonError::into_inner).merge(tally);
         if groups.is_some() {

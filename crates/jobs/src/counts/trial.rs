@@ -5,7 +5,7 @@ use super::read_back::ReadBack;
 use super::run::CountWorker;
 use super::{Counting, Method};
 use crate::tally::Answers;
-use jobkit::{Job, JobError, Part, Phase, Trial, TrialSetup, Worker, printable};
+use jobkit::{Job, JobError, Phase, SharePart, Trial, TrialSetup, Worker, printable};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -220,11 +220,11 @@ impl Trial for CountTrial<'_> {
         self.keeps.then_some(WriteAccount { lost: lost.max(found.lost_before), ..found.account })
     }
 
-    fn tell(&self, phase: usize) -> Result<Part, JobError> {
-        if phase == 1 { Part::of(&self.take_unsure()) } else { Ok(Part::default()) }
+    fn tell(&self, phase: usize) -> Result<SharePart, JobError> {
+        if phase == 1 { SharePart::of(&self.take_unsure()) } else { Ok(SharePart::default()) }
     }
 
-    fn hear(&self, _: usize, told: Part) -> Result<(), JobError> {
+    fn hear(&self, _: usize, told: SharePart) -> Result<(), JobError> {
         if told.is_empty() {
             return Ok(());
         }
@@ -236,13 +236,13 @@ impl Trial for CountTrial<'_> {
         Ok(())
     }
 
-    fn part(&self) -> Result<Part, JobError> {
+    fn part(&self) -> Result<SharePart, JobError> {
         let found = std::mem::take(&mut *self.found.lock().unwrap_or_else(PoisonError::into_inner));
         let answers = std::mem::take(&mut *self.answers.lock().unwrap_or_else(PoisonError::into_inner));
-        Part::of(&CountPart { found, answers, unsure: self.take_unsure() })
+        SharePart::of(&CountPart { found, answers, unsure: self.take_unsure() })
     }
 
-    fn join(&self, part: Part) -> Result<(), JobError> {
+    fn join(&self, part: SharePart) -> Result<(), JobError> {
         let CountPart { found, answers, unsure } = part.found()?;
         self.take(found);
         self.take_answers(&answers);

@@ -5,7 +5,7 @@ use super::rows::{RowState, decimal};
 use super::work::Work;
 use super::{Crud, Insert, Stage, Wrong, digest_of};
 use crate::states::StateDoubts;
-use jobkit::{Job, JobError, Part, Phase, Trial, TrialSetup, Worker};
+use jobkit::{Job, JobError, Phase, SharePart, Trial, TrialSetup, Worker};
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -118,19 +118,19 @@ impl Trial for CrudTrial<'_> {
     }
 
     /// Whether one has left off: then no other comes to its end.
-    fn tell(&self, _: usize) -> Result<Part, JobError> {
-        if self.progress.is_left_off() { Part::of(&true) } else { Ok(Part::default()) }
+    fn tell(&self, _: usize) -> Result<SharePart, JobError> {
+        if self.progress.is_left_off() { SharePart::of(&true) } else { Ok(SharePart::default()) }
     }
 
-    fn hear(&self, _: usize, told: Part) -> Result<(), JobError> {
+    fn hear(&self, _: usize, told: SharePart) -> Result<(), JobError> {
         if !told.is_empty() {
             self.progress.hears_of_one();
         }
         Ok(())
     }
 
-    fn part(&self) -> Result<Part, JobError> {
-        Part::of(&CrudPart {
+    fn part(&self) -> Result<SharePart, JobError> {
+        SharePart::of(&CrudPart {
             wrong: self.wrong.lock().unwrap_or_else(PoisonError::into_inner).iter().copied().collect(),
             account: self.account().unwrap_or_default(),
             any_doubt: self.any_doubt.load(Ordering::Acquire),
@@ -139,7 +139,7 @@ impl Trial for CrudTrial<'_> {
         })
     }
 
-    fn join(&self, part: Part) -> Result<(), JobError> {
+    fn join(&self, part: SharePart) -> Result<(), JobError> {
         let CrudPart { wrong, account, any_doubt, writes, left_off } = part.found()?;
         self.wrong.lock().unwrap_or_else(PoisonError::into_inner).extend(wrong);
         self.joined.lock().unwrap_or_else(PoisonError::into_inner).merge(account);

@@ -10,7 +10,7 @@ use super::policy::{Policy, Variant};
 use super::read_back::ReadBack;
 use super::schedule::{Mention, MentionSchedule};
 use crate::tally::Answers;
-use jobkit::{JobError, Part, Phase, Trial, TrialSetup, Worker};
+use jobkit::{JobError, Phase, SharePart, Trial, TrialSetup, Worker};
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
@@ -143,11 +143,11 @@ impl Trial for FansTrial<'_> {
     }
 
     /// Who reads a page need not be who wrote it.
-    fn tell(&self, phase: usize) -> Result<Part, JobError> {
-        if phase == 1 { Part::of(&std::mem::take(&mut *self.ledger.doubts())) } else { Ok(Part::default()) }
+    fn tell(&self, phase: usize) -> Result<SharePart, JobError> {
+        if phase == 1 { SharePart::of(&std::mem::take(&mut *self.ledger.doubts())) } else { Ok(SharePart::default()) }
     }
 
-    fn hear(&self, _: usize, told: Part) -> Result<(), JobError> {
+    fn hear(&self, _: usize, told: SharePart) -> Result<(), JobError> {
         if told.is_empty() {
             return Ok(());
         }
@@ -157,14 +157,14 @@ impl Trial for FansTrial<'_> {
         Ok(())
     }
 
-    fn part(&self) -> Result<Part, JobError> {
+    fn part(&self) -> Result<SharePart, JobError> {
         let mut found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
         found.in_doubt |= !self.ledger.doubts().is_empty();
         let answers = std::mem::take(&mut *self.answers.lock().unwrap_or_else(PoisonError::into_inner));
-        Part::of(&FansPart { found: found.pages(), answers })
+        SharePart::of(&FansPart { found: found.pages(), answers })
     }
 
-    fn join(&self, part: Part) -> Result<(), JobError> {
+    fn join(&self, part: SharePart) -> Result<(), JobError> {
         let FansPart { found, answers } = part.found()?;
         self.take_answers(&answers);
         self.found.lock().unwrap_or_else(PoisonError::into_inner).join(found)

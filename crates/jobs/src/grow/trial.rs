@@ -6,7 +6,7 @@ use super::read_back::ReadBack;
 use super::{Grow, Verify};
 use crate::marks::{NotWritten, OnceWritten, WrittenSums};
 use data::digest::hex_of_bytes;
-use jobkit::{Job, JobError, Part, Phase, Trial, TrialSetup, Worker};
+use jobkit::{Job, JobError, Phase, SharePart, Trial, TrialSetup, Worker};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -152,11 +152,11 @@ impl Trial for GrowTrial<'_> {
         (self.keeps == Keeps::Everything).then(|| self.puts.account())
     }
 
-    fn tell(&self, phase: usize) -> Result<Part, JobError> {
-        if phase == self.job.plan.phases() { Part::of(&self.puts.tell()) } else { Ok(Part::default()) }
+    fn tell(&self, phase: usize) -> Result<SharePart, JobError> {
+        if phase == self.job.plan.phases() { SharePart::of(&self.puts.tell()) } else { Ok(SharePart::default()) }
     }
 
-    fn hear(&self, _: usize, told: Part) -> Result<(), JobError> {
+    fn hear(&self, _: usize, told: SharePart) -> Result<(), JobError> {
         if told.is_empty() {
             return Ok(());
         }
@@ -166,12 +166,12 @@ impl Trial for GrowTrial<'_> {
         Ok(())
     }
 
-    fn part(&self) -> Result<Part, JobError> {
+    fn part(&self) -> Result<SharePart, JobError> {
         let found = std::mem::take(&mut *self.found.lock().unwrap_or_else(PoisonError::into_inner));
-        Part::of(&GrowPart { found, puts: self.puts.sums() })
+        SharePart::of(&GrowPart { found, puts: self.puts.sums() })
     }
 
-    fn join(&self, part: Part) -> Result<(), JobError> {
+    fn join(&self, part: SharePart) -> Result<(), JobError> {
         let GrowPart { found, puts } = part.found()?;
         self.take(found);
         self.puts.join(puts);

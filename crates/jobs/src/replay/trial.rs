@@ -8,7 +8,7 @@ use super::values::Contents;
 use super::{Evictions, Loading, Replay};
 use crate::expires::MOMENT_BYTES;
 use crate::states::StateDoubts;
-use jobkit::{JobError, Offence, Part, Phase, Share, Trial, TrialSetup, Worker};
+use jobkit::{JobError, Offence, Phase, Share, SharePart, Trial, TrialSetup, Worker};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -335,8 +335,8 @@ impl Trial for ReplayTrial<'_> {
     }
 
     /// A share loads, asks for and reads back keys of its own, so it tells nothing.
-    fn part(&self) -> Result<Part, JobError> {
-        Part::of(&ReplayPart {
+    fn part(&self) -> Result<SharePart, JobError> {
+        SharePart::of(&ReplayPart {
             tally: *locked(&self.tally),
             found: *locked(&self.found),
             wrong: locked(&self.wrong).clone(),
@@ -345,7 +345,7 @@ impl Trial for ReplayTrial<'_> {
         })
     }
 
-    fn join(&self, part: Part) -> Result<(), JobError> {
+    fn join(&self, part: SharePart) -> Result<(), JobError> {
         let ReplayPart { tally, found, wrong, keys, any_doubt } = part.found()?;
         self.take(tally);
         self.take_found(found);

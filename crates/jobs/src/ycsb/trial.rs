@@ -17,7 +17,7 @@ use super::workload::{Kind, RunLength, Workload};
 use super::{Verdicts, digest_of};
 use crate::expires::MOMENT_BYTES;
 use history::Collector;
-use jobkit::{JobError, Part, Phase, Share, Trial, TrialSetup, Worker};
+use jobkit::{JobError, Phase, Share, SharePart, Trial, TrialSetup, Worker};
 use std::ops::Range;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
@@ -188,11 +188,15 @@ impl Trial for YcsbTrial<'_> {
     }
 
     /// Behind the load: which keys are there.
-    fn tell(&self, phase: usize) -> Result<Part, JobError> {
-        if phase == 1 && self.keeps == Keeps::Everything { Part::of(&self.loaded()) } else { Ok(Part::default()) }
+    fn tell(&self, phase: usize) -> Result<SharePart, JobError> {
+        if phase == 1 && self.keeps == Keeps::Everything {
+            SharePart::of(&self.loaded())
+        } else {
+            Ok(SharePart::default())
+        }
     }
 
-    fn hear(&self, _: usize, told: Part) -> Result<(), JobError> {
+    fn hear(&self, _: usize, told: SharePart) -> Result<(), JobError> {
         if told.is_empty() {
             return Ok(());
         }
@@ -200,11 +204,11 @@ impl Trial for YcsbTrial<'_> {
         Ok(())
     }
 
-    fn part(&self) -> Result<Part, JobError> {
-        Part::of(&self.found())
+    fn part(&self) -> Result<SharePart, JobError> {
+        SharePart::of(&self.found())
     }
 
-    fn join(&self, part: Part) -> Result<(), JobError> {
+    fn join(&self, part: SharePart) -> Result<(), JobError> {
         self.join_found(part.found::<FoundPart>()?);
         Ok(())
     }

@@ -2,7 +2,7 @@
 //! comes to.
 
 use engine::{Arrivals, Crew, End, Outcome, Settings};
-use jobkit::{Job, Part, Share, Trial, TrialSetup};
+use jobkit::{Job, Share, SharePart, Trial, TrialSetup};
 use kvtrial_jobs as jobs;
 use measure::Progress;
 use std::collections::{BTreeMap, HashSet};
@@ -131,12 +131,12 @@ impl Ran {
 
 /// Where shares meet before each phase: what each tells is heard by all.
 struct Table {
-    told: Mutex<Vec<Part>>,
+    told: Mutex<Vec<SharePart>>,
     all: Barrier,
 }
 
 impl Table {
-    fn exchange(&self, share: Share, part: Part) -> Vec<Part> {
+    fn exchange(&self, share: Share, part: SharePart) -> Vec<SharePart> {
         self.told.lock().unwrap()[share.number as usize] = part;
         self.all.wait();
         let told = self.told.lock().unwrap().clone();
@@ -173,7 +173,7 @@ fn settings(clients: u32, arrivals: Arrivals) -> Settings {
 /// One process.
 fn alone(job: &dyn Job, store: &dyn Store, settings: &Settings) -> Ran {
     let trial = job.trial(&TrialSetup::alone(settings.slots(), store.capabilities().clone(), SEED));
-    let table = Table { told: Mutex::new(vec![Part::default()]), all: Barrier::new(1) };
+    let table = Table { told: Mutex::new(vec![SharePart::default()]), all: Barrier::new(1) };
     let outcomes = phases(store, trial.as_ref(), settings, &table);
     Ran::of(trial.as_ref(), outcomes)
 }
@@ -186,7 +186,7 @@ fn in_shares(job: &dyn Job, store: &dyn Store, settings: &Settings, workers: u32
     };
     job.shareable(&whole).unwrap();
     let shares = Share::split(settings.clients, workers);
-    let table = Table { told: Mutex::new(vec![Part::default(); shares.len()]), all: Barrier::new(shares.len()) };
+    let table = Table { told: Mutex::new(vec![SharePart::default(); shares.len()]), all: Barrier::new(shares.len()) };
     let run = |share: Share| {
         let trial = job.trial(&whole.sharing(share));
         let settings = Settings { share: Some(share), ..*settings };
@@ -274,7 +274,7 @@ fn hash(key: &[u8]) -> u64 {
     key.iter().fold(0xCBF2_9CE4_8422_2325, |hash, &byte| (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01B3))
 }
 
-/// Refuses the first write of one key in nine, whoever sends it.
+/// Refuses the first write of one key in nine, from any share.
 fn refusing() -> Rule {
     let refused = Mutex::new(HashSet::new());
     Arc::new(move |operation| match written(operation) {
@@ -303,7 +303,7 @@ fn what_failed_in_one_share_is_forgiven_by_whoever_reads_it_and_accounted_for_on
     }
 }
 
-/// Swallows the last write of a key, of so many.
+/// Swallows the last write of a key, of this number of writes.
 fn swallowing(victim: Vec<u8>, last: u64) -> Rule {
     let writes = AtomicU64::new(0);
     Arc::new(move |operation| match written(operation) {

@@ -21,7 +21,7 @@ pub(crate) trait Link {
         vec![told]
     }
 
-    /// Says that every client stands at the line, and waits for when the phase begins. Where it is not to begin, the worker is told to stop.
+    /// Says that every client is ready, and returns when the phase begins. If it is not to begin, the worker is stopped as well.
     fn ready(&mut self) -> Begin {
         Begin::Now
     }

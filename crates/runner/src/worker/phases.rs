@@ -7,7 +7,7 @@ use crate::worker::growth::Watch;
 use crate::worker::history::Recording;
 use engine::{Begin, Crew, End, Outages, Watcher};
 use host::ProcessUse;
-use jobkit::{JobError, Part, Phase, Purpose, Trial};
+use jobkit::{JobError, Phase, Purpose, SharePart, Trial};
 use measure::Progress;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
@@ -154,7 +154,7 @@ impl Running<'_, '_, '_, '_> {
         if self.assignment.settings.share().is_whole() {
             return complete;
         }
-        let told = Told { complete, part: Part::default() };
+        let told = Told { complete, part: SharePart::default() };
         self.link.exchange(told).iter().all(|told| told.complete)
     }
 
