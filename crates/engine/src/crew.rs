@@ -4,11 +4,11 @@ use crate::dark::Lights;
 use crate::growth::{Gaps, Growth};
 use crate::lane::{Lane, Signals};
 use crate::outcome::{End, Outcome};
-use crate::phase::{ThreadEnd, gather, shares, whole};
+use crate::phase::{ThreadEnd, clients_of_threads, gather, whole};
 use crate::pulse::{Pulse, Pulses};
 use crate::schedule::Schedule;
 use crate::settings::{Arrivals, Outages, Settings};
-use crate::starting_line::{Start, StartingLine};
+use crate::starting_line::{Begin, Start, StartingLine, Watcher, wait_until};
 use jobkit::{Pace, Phase, Trial};
 use measure::{Clock, thread_cpu};
 use measure::{Live, Progress};
@@ -36,9 +36,9 @@ pub fn run_phase(
     index: usize,
     settings: &Settings,
     stop: &AtomicBool,
-    watch: &mut dyn FnMut(Progress),
+    mut watch: &mut dyn FnMut(Progress),
 ) -> Result<Outcome, StoreError> {
-    Crew::over(store, trial, settings, stop, |crew| crew.run(index, watch))
+    Crew::over(store, trial, settings, stop, |crew| crew.run(index, &mut watch))
 }
 
 /// The client threads of a trial. Connections live as long as the crew: a server cannot tell one phase from the next by them. Handles on
@@ -46,7 +46,8 @@ pub fn run_phase(
 pub struct Crew<'scope, 'env> {
     scope: &'scope Scope<'scope, 'env>,
     on: On<'env>,
-    shares: Vec<Range<u32>>,
+    /// The clients of each thread.
+    clients: Vec<Range<u32>>,
     members: Vec<Member<'scope>>,
     /// Operations per second of the phases that were run.
     rates: BTreeMap<usize, f64>,
@@ -71,30 +72,30 @@ impl<'env> Crew<'_, 'env> {
         work: impl for<'scope> FnOnce(&mut Crew<'scope, 'env>) -> T,
     ) -> T {
         std::thread::scope(|scope| {
-            let shares = shares(settings, store.threading());
+            let clients = clients_of_threads(settings, store.threading());
             work(&mut Crew {
                 scope,
                 on: On { store, trial, settings, stop },
-                shares,
+                clients,
                 members: Vec::new(),
                 rates: BTreeMap::new(),
             })
         })
     }
 
-    /// Runs phase `index`. Sessions are opened, where there are none yet, and workers made before the clock starts. `watch` is called
-    /// about 10 times per second from the calling thread.
+    /// Runs phase `index`. Sessions are opened, where there are none yet, and workers made before the clock starts. `watcher` is called from
+    /// this thread.
     ///
     /// # Errors
     /// When a session cannot be opened, or breaks as a whole.
-    pub fn run(&mut self, index: usize, watch: &mut dyn FnMut(Progress)) -> Result<Outcome, StoreError> {
+    pub fn run(&mut self, index: usize, watcher: &mut dyn Watcher) -> Result<Outcome, StoreError> {
         let On { store, trial, settings, .. } = self.on;
         let clock = Clock::get();
         let phase = trial.phases().get(index).copied();
         let (cpu, begin) = (thread_cpu(), clock.now());
         if let Some(result) = trial.whole(index, store, settings.whole_store_deadline()) {
             let elapsed = Duration::from_nanos(clock.ns(clock.now() - begin));
-            return Ok(whole(result, settings.outages, elapsed, thread_cpu() - cpu));
+            return Ok(whole(result, settings, elapsed, thread_cpu() - cpu));
         }
         let settings = match phase {
             Some(Phase { timed: true, pace, .. }) => Settings { arrivals: self.arrivals(pace), ..*settings },
@@ -112,7 +113,7 @@ impl<'env> Crew<'_, 'env> {
             }
         }
         drop(sender);
-        let ends = await_ends(&receiver, &meeting, threads, &clock, watch);
+        let ends = await_ends(&receiver, &meeting, threads, &clock, watcher);
         let broke = ends.len() < threads as usize || ends.iter().any(Result::is_err);
         if broke || store.threading() == Threading::PerClient {
             self.dismiss();
@@ -139,7 +140,8 @@ impl<'env> Crew<'_, 'env> {
             Pace::ShareOf { phase, percent } => {
                 let rate = self.rates.get(&phase).copied().filter(|&rate| rate > 0.0);
                 rate.map_or(Arrivals::Closed, |rate| {
-                    let ops_per_s = rate * f64::from(percent) / 100.0;
+                    // Rates are the whole's, and what was measured is that of a share.
+                    let ops_per_s = rate / self.on.settings.share().fraction() * f64::from(percent) / 100.0;
                     match asked {
                         Arrivals::Poisson { .. } => Arrivals::Poisson { ops_per_s },
                         Arrivals::Closed | Arrivals::Fixed { .. } | Arrivals::Recorded => Arrivals::Fixed { ops_per_s },
@@ -151,12 +153,12 @@ impl<'env> Crew<'_, 'env> {
 
     /// Starts the threads, where there are none.
     fn muster(&mut self) -> Result<(), StoreError> {
-        let missing = self.shares.len() - self.members.len();
-        for (number, share) in self.shares.iter().enumerate().skip(self.members.len()) {
+        let missing = self.clients.len() - self.members.len();
+        for (number, clients) in self.clients.iter().enumerate().skip(self.members.len()) {
             let (tasks, receiver) = channel();
-            let (on, share) = (self.on, share.clone());
+            let (on, clients) = (self.on, clients.clone());
             let thread = std::thread::Builder::new().name(format!("client-{number}"));
-            match thread.spawn_scoped(self.scope, move || serve(on, &share, receiver)) {
+            match thread.spawn_scoped(self.scope, move || serve(on, &clients, receiver)) {
                 Ok(handle) => self.members.push(Member { tasks, handle }),
                 Err(_) => {
                     self.dismiss();
@@ -222,17 +224,23 @@ fn await_ends(
     meeting: &Meeting,
     threads: u32,
     clock: &Clock,
-    watch: &mut dyn FnMut(Progress),
+    watcher: &mut dyn Watcher,
 ) -> Vec<Result<ThreadEnd, StoreError>> {
     let start = meeting.line.start(threads, || {
+        let begin = watcher.ready();
         let now = clock.now();
-        meeting.schedule.iter().for_each(|schedule| schedule.start(now));
-        now
+        let begin = match begin {
+            Begin::Now => now,
+            Begin::At(instant) => now + clock.ticks(instant.saturating_duration_since(Instant::now())),
+        };
+        meeting.schedule.iter().for_each(|schedule| schedule.start(begin));
+        begin
     });
+    let start = start.unwrap_or_else(|| clock.now());
     let mut pulses = Pulses::new(&meeting.pulses, Instant::now());
     let mut look = || {
-        let elapsed = Duration::from_nanos(clock.ns(clock.now() - start));
-        watch(meeting.live.progress(elapsed, pulses.silent(Instant::now())));
+        let elapsed = Duration::from_nanos(clock.ns(clock.now().saturating_sub(start)));
+        watcher.progress(meeting.live.progress(elapsed, pulses.silent(Instant::now())));
     };
     let mut looked = false;
     let mut ends = Vec::with_capacity(threads as usize);
@@ -296,7 +304,8 @@ fn carry_out(
     let records = trial.phases().get(index).and_then(|phase| phase.stores);
     let schedule = meeting.schedule.as_ref();
     let gaps_are = if schedule.is_none() { Gaps::Waiting } else { Gaps::Paced };
-    let growth = Growth::new(&Clock::get(), records, threads, gaps_are);
+    let own = records.map(|records| settings.share().part_of(records));
+    let growth = Growth::new(&Clock::get(), own, threads, gaps_are);
     let pulse = &meeting.pulses[number];
     let timed = trial.phases().get(index).is_some_and(|phase| phase.timed);
     let watched = timed && matches!(settings.outages, Outages::Endure { .. });
@@ -308,6 +317,7 @@ fn carry_out(
     let mut lane = Lane::new(trial.worker(index, slots), plan.slots(), &settings, signals, lights, schedule, growth);
     let Start::Go(origin) = mark.ready() else { return Err(StoreError::Session(NOT_STARTED.into())) };
     let clock = Clock::get();
+    wait_until(origin, &clock, threads);
     let (cpu, delay) = (thread_cpu(), run_delay());
     let start = lane.start(origin);
     let alive = pulse.alive();

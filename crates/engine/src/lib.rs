@@ -21,3 +21,4 @@ pub use dark::Darkness;
 pub use growth::Grown;
 pub use outcome::{End, Offered, Outcome};
 pub use settings::{Arrivals, Outages, Settings, Timing};
+pub use starting_line::{Begin, Watcher};

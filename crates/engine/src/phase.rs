@@ -18,18 +18,19 @@ use study::{HeadOfLine, ReasonKind};
 /// wait for each other. Clients beyond them share threads.
 pub(crate) const MOST_THREADS: u32 = 4096;
 
-/// Clients of each thread: contiguous, as even as possible.
-pub(crate) fn shares(settings: &Settings, threading: Threading) -> Vec<Range<u32>> {
+/// Clients of each thread of this process: contiguous, as even as possible.
+pub(crate) fn clients_of_threads(settings: &Settings, threading: Threading) -> Vec<Range<u32>> {
+    let own = settings.share();
     let cpus = std::thread::available_parallelism().map_or(1, |count| count.get() as u32);
     let threads = match (settings.threads, threading) {
         (Some(threads), _) => threads,
-        (None, Threading::PerClient) => settings.clients.min(MOST_THREADS),
+        (None, Threading::PerClient) => own.clients.min(MOST_THREADS),
         (None, Threading::Shared) => (cpus / 2).max(1),
     };
-    let threads = threads.clamp(1, settings.clients.max(1));
+    let threads = threads.clamp(1, own.clients.max(1));
     (0..threads)
         .map(|thread| {
-            let cut = |at: u32| (u64::from(at) * u64::from(settings.clients) / u64::from(threads)) as u32;
+            let cut = |at: u32| own.first + (u64::from(at) * u64::from(own.clients) / u64::from(threads)) as u32;
             cut(thread)..cut(thread + 1)
         })
         .collect()
@@ -60,12 +61,14 @@ pub(crate) struct ThreadEnd {
 /// Returns the outcome of a request to the store as a whole.
 pub(crate) fn whole(
     result: Result<(), StoreError>,
-    outages: Outages,
+    settings: &Settings,
     elapsed: Duration,
     client_cpu: Duration,
 ) -> Outcome {
+    let outages = settings.outages;
     let mut outcome = Outcome { elapsed, client_cpu, ..Outcome::default() };
-    outcome.counts.operations = 1;
+    // All shares make one request.
+    outcome.counts.operations = u64::from(settings.share().is_first());
     if let Err(error) = result {
         outcome.counts.errors = 1;
         // Where nodes fail on purpose the store may not have said no: it may be gone.
@@ -104,7 +107,8 @@ pub(crate) fn gather(
     ends.into_iter().for_each(|end| outcome.merge(end.seen(clock, begin, stop)));
     let since = |from: Ticks, until: Ticks| Duration::from_nanos(clock.ns(until.saturating_sub(from)));
     if let Some(schedule) = &meeting.schedule {
-        outcome.counts.not_sent = schedule.not_sent(outcome.end, ran_out, operations, stop);
+        let own = operations.map(|all| settings.share().part_of(all));
+        outcome.counts.not_sent = schedule.not_sent(outcome.end, ran_out, own, stop);
         outcome.offered = Some(schedule.offered(ran_out));
         if outcome.end == End::Completed {
             // These arrivals last until the next would be due, even if the last was answered before.
@@ -150,8 +154,9 @@ impl ThreadEnd {
 
 #[cfg(test)]
 mod tests {
-    use super::{MOST_THREADS, shares};
+    use super::{MOST_THREADS, clients_of_threads};
     use crate::Settings;
+    use jobkit::Share;
     use store::Threading;
 
     #[test]
@@ -159,10 +164,20 @@ mod tests {
         for (clients, threads, expected) in
             [(1, None, 1), (64, None, 64), (100_000, None, MOST_THREADS), (100_000, Some(10), 10), (3, Some(8), 3)]
         {
-            let all = shares(&Settings { clients, threads, ..Settings::default() }, Threading::PerClient);
+            let all = clients_of_threads(&Settings { clients, threads, ..Settings::default() }, Threading::PerClient);
             assert_eq!(all.len(), expected as usize);
             assert_eq!((all[0].start, all[all.len() - 1].end), (0, clients));
             assert!(all.windows(2).all(|pair| pair[0].end == pair[1].start && !pair[0].is_empty()));
         }
+    }
+
+    #[test]
+    fn the_threads_of_all_shares_serve_every_client_once_numbered_over_the_whole() {
+        let served = |share: Share| {
+            let settings = Settings { clients: 8, threads: Some(2), share: Some(share), ..Settings::default() };
+            clients_of_threads(&settings, Threading::Shared)
+        };
+        let all: Vec<_> = Share::split(8, 3).into_iter().flat_map(served).collect();
+        assert_eq!(all, [0..1, 1..2, 2..3, 3..5, 5..6, 6..8]);
     }
 }

@@ -1,7 +1,10 @@
 //! When operations are due under open loop: one process of arrivals, whatever the threads.
 
+mod gaps;
+
 use crate::outcome::{End, Offered};
 use crate::settings::{Arrivals, Settings};
+use gaps::Gaps;
 use measure::{Clock, Ticks};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -11,6 +14,7 @@ use std::time::Duration;
 /// seed alone, never on threads or replies.
 pub(crate) struct Schedule {
     clock: Clock,
+    /// The rate of this process.
     ops_per_s: f64,
     /// The time given, from the start.
     duration: Option<Ticks>,
@@ -78,79 +82,15 @@ pub(crate) enum Next<'a> {
 /// How soon a thread asks again while another holds an arrival that is overdue.
 const ASK_AGAIN: Duration = Duration::from_millis(1);
 
-/// The gaps between arrivals, from 0.
-#[derive(Clone)]
-enum Gaps {
-    Fixed {
-        gap: f64,
-        number: u64,
-        total: u64,
-    },
-    Poisson {
-        mean_ticks: f64,
-        state: u64,
-        at: f64,
-        end: f64,
-    },
-    /// The job knows them.
-    Recorded,
-}
-
-impl Gaps {
-    fn new(arrivals: Arrivals, duration: Option<Duration>, seed: u64, clock: &Clock) -> Option<Gaps> {
-        let per_second = clock.ticks(Duration::from_secs(1)) as f64;
-        match arrivals {
-            Arrivals::Closed => None,
-            Arrivals::Recorded => Some(Gaps::Recorded),
-            Arrivals::Fixed { ops_per_s } => {
-                let total = duration.map_or(u64::MAX, |time| (time.as_secs_f64() * ops_per_s).round() as u64);
-                Some(Gaps::Fixed { gap: per_second / ops_per_s, number: 0, total })
-            }
-            Arrivals::Poisson { ops_per_s } => {
-                let end = duration.map_or(f64::INFINITY, |duration| clock.ticks(duration) as f64);
-                let mut gaps = Gaps::Poisson { mean_ticks: per_second / ops_per_s, state: seed, at: 0.0, end };
-                gaps.step(); // the first arrival is a gap after the start
-                Some(gaps)
-            }
-        }
-    }
-
-    /// When the next arrival is due, also beyond the time given.
-    fn due(&self) -> f64 {
-        match *self {
-            Gaps::Fixed { gap, number, .. } => number as f64 * gap,
-            Gaps::Poisson { at, .. } => at,
-            Gaps::Recorded => 0.0,
-        }
-    }
-
-    /// Whether the next arrival is due within the time given.
-    fn has_next(&self) -> bool {
-        match *self {
-            Gaps::Fixed { number, total, .. } => number < total,
-            Gaps::Poisson { at, end, .. } => at < end,
-            Gaps::Recorded => false,
-        }
-    }
-
-    fn step(&mut self) {
-        match self {
-            Gaps::Fixed { number, .. } => *number += 1,
-            Gaps::Poisson { mean_ticks, state, at, .. } => *at += -*mean_ticks * unit(state).ln(),
-            Gaps::Recorded => {}
-        }
-    }
-}
-
 impl Schedule {
     /// Makes the arrivals of a phase; `None` under closed loop.
     pub(crate) fn new(settings: &Settings, clock: &Clock) -> Option<Schedule> {
         let ops_per_s = match settings.arrivals {
             Arrivals::Closed => return None,
             Arrivals::Recorded => 0.0,
-            Arrivals::Fixed { ops_per_s } | Arrivals::Poisson { ops_per_s } => ops_per_s,
+            Arrivals::Fixed { ops_per_s } | Arrivals::Poisson { ops_per_s } => ops_per_s * settings.share().fraction(),
         };
-        let gaps = Gaps::new(settings.arrivals, settings.duration, settings.seed, clock)?;
+        let gaps = Gaps::new(settings, clock)?;
         let returned = Vec::with_capacity(16);
         let state = State { origin: 0, gaps, held: 0, last_taken: 0, returned, sent: 0, last_due: 0, last_sent: 0 };
         let duration = settings.duration.map(|duration| clock.ticks(duration));
@@ -242,11 +182,12 @@ impl State {
     /// From the start until one more than were sent would be due; of random arrivals that ended with the time given, that time.
     fn lasts(&self, given: Option<Ticks>) -> Ticks {
         match (&self.gaps, given) {
-            (Gaps::Fixed { gap, .. }, _) => (self.sent as f64 * gap) as Ticks,
+            (Gaps::Fixed { .. }, _) => self.gaps.behind(self.sent) as Ticks,
             (Gaps::Recorded, _) => self.last_due - self.origin,
             (Gaps::Poisson { .. }, Some(given)) => given,
-            (&Gaps::Poisson { at, .. }, None) => {
-                let next = self.returned.iter().copied().fold(self.origin + at as Ticks, Ticks::min);
+            (Gaps::Poisson { .. }, None) => {
+                let behind = self.origin + self.gaps.behind(self.sent) as Ticks;
+                let next = self.returned.iter().copied().fold(behind, Ticks::min);
                 next.max(self.last_due) - self.origin
             }
         }
@@ -267,16 +208,6 @@ impl State {
         }
         count
     }
-}
-
-/// A number in (0, 1], never 0, from splitmix64.
-fn unit(state: &mut u64) -> f64 {
-    *state = state.wrapping_add(0x9E37_79B9_7F4A_7C15);
-    let mut z = *state;
-    z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-    z ^= z >> 31;
-    ((z >> 11) + 1) as f64 / (1u64 << 53) as f64
 }
 
 #[cfg(test)]

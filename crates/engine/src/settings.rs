@@ -1,5 +1,6 @@
 //! How a phase is driven.
 
+use jobkit::Share;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
@@ -10,12 +11,12 @@ pub enum Arrivals {
     Closed,
     /// Open loop: operation `i` is due at `start + i / rate`, whatever the replies do.
     Fixed {
-        /// Operations per second, over all threads.
+        /// Operations per second, over all threads of all processes.
         ops_per_s: f64,
     },
     /// Open loop: exponentially distributed gaps with this mean rate (a Poisson process).
     Poisson {
-        /// Operations per second, over all threads.
+        /// Operations per second, over all threads of all processes.
         ops_per_s: f64,
     },
     /// Open loop: each operation is due when the job says.
@@ -60,8 +61,11 @@ const WHOLE_STORE_PATIENCE: u32 = 60;
 /// The settings that drive a phase.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Settings {
-    /// Connections or library handles.
+    /// Connections or library handles, of the whole.
     pub clients: u32,
+    /// The clients that this process drives, where it is not alone; `None`: all. Rates are those of the whole, whatever the share.
+    #[serde(default)]
+    pub share: Option<Share>,
     /// Operations a client may have in flight.
     pub pipeline: u32,
     /// Threads; `None`: one per client for libraries that block (4096 at most), else half the processors (at least one).
@@ -86,6 +90,7 @@ impl Default for Settings {
     fn default() -> Self {
         Settings {
             clients: 1,
+            share: None,
             pipeline: 1,
             threads: None,
             arrivals: Arrivals::Closed,
@@ -99,9 +104,14 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// Clients times pipeline.
+    /// Clients times pipeline, of the whole.
     pub fn slots(&self) -> u32 {
         self.clients * self.pipeline
+    }
+
+    /// Returns the clients that this process drives.
+    pub fn share(&self) -> Share {
+        self.share.unwrap_or(Share::whole(self.clients))
     }
 
     /// Returns the longest time for an operation.

@@ -3,8 +3,9 @@
 mod common;
 
 use common::{Behaviour, Gets, OnlyOnce, Simulated, go_first};
-use jobkit::{Arriving, Offence, Phase, Step, Trial, Worker};
-use kvtrial_engine::{Arrivals, End, Outcome, Settings, run_phase};
+use jobkit::{Arriving, Offence, Phase, Share, Step, Trial, Worker};
+use kvtrial_engine::{Arrivals, Begin, Crew, End, Outcome, Settings, Watcher, run_phase};
+use measure::Progress;
 use std::ops::Range;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -197,4 +198,46 @@ fn a_check_within_a_unit_follows_at_once_and_makes_nothing_late_that_is_due_late
     // A check that waited for the next get to be due would take 10 ms of its time.
     let typical_ms = outcome.histograms.latencies().response.p50 as f64 / 1e6;
     assert!(typical_ms < 17.0, "{typical_ms} ms");
+}
+
+/// Begins a phase at a time all shares know, and notes whether all were ready before it.
+struct Common {
+    at: Instant,
+    asked: Option<Instant>,
+}
+
+impl Watcher for Common {
+    fn ready(&mut self) -> Begin {
+        self.asked = Some(Instant::now());
+        Begin::At(self.at)
+    }
+
+    fn progress(&mut self, _: Progress) {}
+}
+
+#[test]
+fn shares_begin_at_the_same_time_each_by_its_own_clock_and_drive_every_slot_once() {
+    let (store, gets) =
+        (Simulated(Behaviour::Serves(Duration::from_micros(5))), Gets { per_slot: 100, ..Gets::default() });
+    let at = Instant::now() + 100 * MS;
+    let run = |share| {
+        let settings =
+            Settings { clients: 5, pipeline: 3, threads: Some(2), share: Some(share), ..Settings::default() };
+        let mut common = Common { at, asked: None };
+        let stop = AtomicBool::new(false);
+        let outcome = Crew::over(&store, &gets, &settings, &stop, |crew| crew.run(0, &mut common)).unwrap();
+        assert!(common.asked.is_some_and(|asked| asked < at), "it was not asked in time");
+        (outcome, Instant::now())
+    };
+    let all = std::thread::scope(|scope| {
+        let threads = Share::split(5, 2).into_iter().map(|share| scope.spawn(move || run(share))).collect::<Vec<_>>();
+        threads.into_iter().map(|thread| thread.join().unwrap()).collect::<Vec<_>>()
+    });
+    let mut sum = Outcome::default();
+    for (outcome, ended) in all {
+        // The clock of the phase starts then, not when the threads were ready.
+        assert!(ended >= at + outcome.elapsed && outcome.elapsed < ended - at + MS, "{:?}", outcome.elapsed);
+        sum.merge(outcome);
+    }
+    assert_eq!((sum.end, sum.counts.operations, sum.threads), (End::Completed, 1_500, 4));
 }

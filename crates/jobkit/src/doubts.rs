@@ -5,6 +5,7 @@
 //! else, the job asks here: a failed write may explain the reply. That write has then been seen, what it left is there from then on, and
 //! it explains nothing more. Nothing else is forgiven. Nothing is kept of a key before a write of it fails.
 
+use serde::{Deserialize, Serialize};
 use std::borrow::Borrow;
 use std::collections::{BTreeMap, BTreeSet};
 use study::WriteAccount;
@@ -22,7 +23,7 @@ pub trait Effect {
 }
 
 /// A write that replaces all that a key holds by this.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Replaces<W>(pub W);
 
 impl<W: PartialEq> Effect for Replaces<W> {
@@ -38,7 +39,7 @@ impl<W: PartialEq> Effect for Replaces<W> {
 }
 
 /// The writes of one key that failed, and those that came to nothing for that reason.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Doubt<E> {
     failed: Vec<Failed<E>>,
     unsent: Vec<E>,
@@ -46,7 +47,7 @@ pub struct Doubt<E> {
     overwritten: Vec<E>,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 struct Failed<E> {
     write: E,
     is_seen: bool,
@@ -181,7 +182,11 @@ fn sum<'e, E: Effect + 'e>(writes: impl IntoIterator<Item = &'e E>) -> u64 {
 }
 
 /// The keys of which a write failed, and those of which something acknowledged was not to be seen.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(bound(
+    serialize = "K: Serialize, E: Serialize",
+    deserialize = "K: Ord + Deserialize<'de>, E: Deserialize<'de>"
+))]
 pub struct Doubts<K, E> {
     keys: BTreeMap<K, Doubt<E>>,
     lost: BTreeSet<K>,
@@ -233,6 +238,12 @@ impl<K: Ord, E: Effect> Doubts<K, E> {
     pub fn merge(&mut self, other: Doubts<K, E>) {
         other.keys.into_iter().for_each(|(key, doubt)| self.of(key).merge(doubt));
         self.lost.extend(other.lost);
+    }
+
+    /// Forgets all keys but these: others judge those.
+    pub fn keep(&mut self, is_kept: impl Fn(&K) -> bool) {
+        self.keys.retain(|key, _| is_kept(key));
+        self.lost.retain(is_kept);
     }
 
     /// Notes that something acknowledged of this key was not to be seen.

@@ -1,7 +1,7 @@
 //! What a job is to the engine: state machines over slots, in phases, with an answer at the end.
 
 use crate::turn::{Turn, TurnEnd};
-use crate::{NodeChange, Offence, Phase, Preset, WhichNode};
+use crate::{JobError, NodeChange, Offence, Phase, SharePart, TrialSetup, WhichNode};
 use history::Collector;
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -9,110 +9,6 @@ use std::sync::Arc;
 use std::time::Duration;
 use store::{Capabilities, Operation, OperationKind, Reply, Slot, Store, StoreError};
 use study::{Answer, Reason, WriteAccount};
-
-/// A parameter a job has.
-#[derive(Clone, Copy, Debug)]
-pub struct ParamInfo {
-    /// The name, as in `--set NAME=VALUE`.
-    pub name: &'static str,
-    /// The default value.
-    pub default: &'static str,
-    /// The values or range, for people: `1 to 20000`, `partition, cas, lock, none`.
-    pub values: &'static str,
-    /// Values a search may try besides the one that is set; none when it changes the answer, not only how the work is done.
-    pub tunable: &'static [&'static str],
-    /// The meaning of the parameter.
-    pub help: &'static str,
-}
-
-/// Parameters as the user gave them, over the job's defaults.
-pub type Params = BTreeMap<String, String>;
-
-/// The data, parameters and plan that a job is made from.
-#[derive(Clone, Debug)]
-pub struct JobRequest {
-    /// The job's name. What is made from one function for many jobs, such as scripts, knows by it which is meant.
-    pub job: &'static str,
-    /// `--data`: a file or a known name; `None`: the job's own small data set or generator.
-    pub data: Option<String>,
-    /// All parameters the job has, defaults filled in, names checked.
-    pub params: Params,
-    /// Seed of every random choice.
-    pub seed: u64,
-}
-
-/// A job as `kvtrial jobs` lists it.
-#[derive(Clone, Copy)]
-pub struct JobInfo {
-    /// Name on the command line.
-    pub name: &'static str,
-    /// A line on what the job does.
-    pub summary: &'static str,
-    /// Input formats and data sets.
-    pub input: &'static str,
-    /// The fact of [`Job::input`] that counts the records the job leaves in the store.
-    pub records: &'static str,
-    /// The parameters of the job.
-    pub params: &'static [ParamInfo],
-    /// Reads and checks the input and the parameters. Everything slow that can happen before the clock happens here.
-    pub prepare: fn(&JobRequest) -> Result<Box<dyn Job>, JobError>,
-    /// The things that only some jobs have.
-    pub extras: JobExtras,
-}
-
-/// The things that only some jobs have. A job that has one names it, and takes the others from [`JobExtras::NONE`]: a new one changes no other job.
-#[derive(Clone, Copy)]
-pub struct JobExtras {
-    /// The job's own question (`kvtrial query JOB KEY`): the key to get, and how to print the value found as JSON.
-    pub query: Option<QueryInfo>,
-    /// The originals it can be run as (`--preset`).
-    pub presets: &'static [Preset],
-    /// Reads a plan file (`--plan`) as parameters, where the job has such a format.
-    pub plan: Option<fn(&str) -> Result<PlanFile, JobError>>,
-    /// The stores it runs on where the user names none; empty: every embedded store of the build.
-    pub stores: &'static [&'static str],
-    /// The parameter that says how many records there are; `None` where the input decides.
-    pub size: Option<&'static str>,
-}
-
-impl JobExtras {
-    /// The extras of a job that has none.
-    pub const NONE: JobExtras = JobExtras { query: None, presets: &[], plan: None, stores: &[], size: None };
-}
-
-/// The contents of a plan file.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct PlanFile {
-    /// Parameters, as `--set` would give them.
-    pub params: Vec<(String, String)>,
-    /// The properties that were understood but do not apply here, a sentence each.
-    pub notes: Vec<String>,
-}
-
-/// The way in which `kvtrial query` asks a store the job's question.
-#[derive(Clone, Copy)]
-pub struct QueryInfo {
-    /// The noun for KEY, e.g. `PAGE`.
-    pub key: &'static str,
-    /// The kind of data that the job keeps under its keys.
-    pub holds: Holds,
-    /// Turns the stored value into one line of JSON; `Err` says why the value cannot be the job's.
-    pub render: fn(key: &[u8], value: &[u8]) -> Result<String, String>,
-}
-
-/// The kind of data that a job keeps under its keys.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Holds {
-    /// Values.
-    Values,
-    /// Counters, or on a store that has none numbers as decimal text. `render` gets either as decimal text.
-    Counters,
-}
-
-/// Input or parameters a job cannot work with. Names the option or the line and column, and the remedy.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{0}")]
-pub struct JobError(pub String);
 
 /// A job with its input read, decoded and checked; used for all trials of a study.
 pub trait Job: Send + Sync {
@@ -154,6 +50,16 @@ pub trait Job: Send + Sync {
         0
     }
 
+    /// Returns whether several processes can carry out a trial of it together: then its trials have [parts](Trial::part), and
+    /// [join](Trial::join) them. `setup` is that of the whole.
+    ///
+    /// # Errors
+    /// Why not, and the setting with which they can.
+    fn shareable(&self, setup: &TrialSetup) -> Result<(), JobError> {
+        let _ = setup;
+        Err(JobError::not_shared())
+    }
+
     /// Returns how many operations a unit has, where [units](Arriving::Units) arrive and the number can be found out before the run.
     fn unit_operations(&self) -> Option<u64> {
         None
@@ -165,23 +71,12 @@ pub trait Job: Send + Sync {
     }
 }
 
-/// The slots, seed and abilities that one execution gets.
-#[derive(Clone, Debug)]
-pub struct TrialSetup {
-    /// Slots over all threads: clients times pipeline.
-    pub slots: u32,
-    /// The store's capabilities.
-    pub capabilities: Capabilities,
-    /// Seed of this trial's random choices: the same for all stores of a study.
-    pub seed: u64,
-}
-
 /// An execution of a job: state shared by its workers. Phases run one after the other; each has its own workers.
 pub trait Trial: Send + Sync {
     /// Returns the phases, in order. Reading the final state back is an untimed phase of its own, left out for a store that keeps nothing.
     fn phases(&self) -> Vec<Phase>;
 
-    /// Makes the state for one thread that serves these slots (numbers over the whole trial) in that phase.
+    /// Makes the state for one thread that serves these slots (numbers over the whole trial, whatever its share) in that phase.
     fn worker(&self, phase: usize, slots: Range<Slot>) -> Box<dyn Worker + '_>;
 
     /// The number of the phase that reads the final state, which is carried out once more over new connections before the verdict: a server
@@ -217,7 +112,8 @@ pub trait Trial: Send + Sync {
     }
 
     /// Carries out a phase that asks something of the store as a whole (compaction, a reduction) instead of sending operations:
-    /// `Some` when it is one. Called with the clock running; the store may take `patience`.
+    /// `Some` when it is one. Called with the clock running; the store may take `patience`. Of a trial in several shares each is called,
+    /// and the [first](Share::is_first) asks the store.
     fn whole(&self, phase: usize, store: &dyn Store, patience: Duration) -> Option<Result<(), StoreError>> {
         let _ = (phase, store, patience);
         None
@@ -252,6 +148,43 @@ pub trait Trial: Send + Sync {
 
     /// Hears, some time within that phase or after it, that the change is over.
     fn changed(&self) {}
+
+    /// Returns what the other shares need before this phase, when the phases before it are over: the writes that failed, for those that read
+    /// them back. Every share is asked, then [hears](Trial::hear) what each of them told.
+    ///
+    /// # Errors
+    /// When it cannot be put down.
+    fn tell(&self, phase: usize) -> Result<SharePart, JobError> {
+        let _ = phase;
+        Ok(SharePart::default())
+    }
+
+    /// Hears what a share told before this phase: once from each in their order, from itself, too.
+    ///
+    /// # Errors
+    /// When this is nothing such a trial tells.
+    fn hear(&self, phase: usize, told: SharePart) -> Result<(), JobError> {
+        let _ = (phase, told);
+        Ok(())
+    }
+
+    /// Returns what this share of the trial has found, after the last phase.
+    ///
+    /// # Errors
+    /// Where the job [cannot be shared](Job::shareable).
+    fn part(&self) -> Result<SharePart, JobError> {
+        Err(JobError::not_shared())
+    }
+
+    /// Takes what one share has found. A trial that has driven nothing itself, and has joined the parts of all shares, gives the answer,
+    /// the account and what else it is asked after the last phase as one process would that had driven all clients.
+    ///
+    /// # Errors
+    /// Where the job cannot be shared, or this is no part of it.
+    fn join(&self, part: SharePart) -> Result<(), JobError> {
+        let _ = part;
+        Err(JobError::not_shared())
+    }
 
     /// Returns how long ago the oldest acknowledged write that is lost was acknowledged, where the job records that.
     fn oldest_lost(&self) -> Option<Duration> {

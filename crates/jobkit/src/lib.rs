@@ -7,21 +7,24 @@
 
 mod books;
 mod doubts;
+mod info;
 mod job;
 mod node;
 mod offence;
 mod phase;
 mod preset;
+mod setup;
+mod share;
 mod turn;
 
 pub use books::Books;
 pub use doubts::{Doubt, Doubts, Effect, Replaces};
-pub use job::{
-    Arriving, Holds, Job, JobError, JobExtras, JobInfo, JobRequest, ParamInfo, Params, PlanFile, QueryInfo, Step,
-    Think, Trial, TrialSetup, Worker,
-};
+pub use info::{Holds, JobError, JobExtras, JobInfo, JobRequest, ParamInfo, Params, PlanFile, QueryInfo};
+pub use job::{Arriving, Job, Step, Think, Trial, Worker};
 pub use node::{NodeAct, NodeChange, Stroke, WhichNode};
 pub use offence::{Offence, Offences, printable};
 pub use phase::{Pace, Phase, Purpose};
 pub use preset::{FigureMeasure, Preset, PublishedFigure, Scale, Setting};
+pub use setup::TrialSetup;
+pub use share::{Share, SharePart};
 pub use turn::{TURN, Turn, TurnEnd};

@@ -98,7 +98,7 @@ fn ycsb(set: &str, keeps: Keeps, mut answer: impl FnMut(&Operation<'_>, &mut dyn
         }
     };
     let capabilities = Capabilities { native: OperationSet::of(&OperationKind::ALL), keeps, ..Capabilities::BASIC };
-    let trial = job.trial(&TrialSetup { slots: 1, capabilities, seed: 42 });
+    let trial = job.trial(&TrialSetup::alone(1, capabilities, 42));
     let mut drive = |phase: usize| {
         let mut worker: Box<dyn Worker> = trial.worker(phase, 0..1);
         let (mut requests, mut offences) = (0u64, 0u64);

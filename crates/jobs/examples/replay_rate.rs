@@ -26,7 +26,7 @@ fn job(name: &str, data: Option<&str>, set: &str) -> Box<dyn Job> {
 
 /// Nanoseconds of a processor per operation of a phase.
 fn ns(job: &dyn Job, phase: usize, store: &dyn Store, slots: u32) -> f64 {
-    let trial = job.trial(&TrialSetup { slots, capabilities: store.capabilities().clone(), seed: 42 });
+    let trial = job.trial(&TrialSetup::alone(slots, store.capabilities().clone(), 42));
     let settings = Settings { clients: slots, threads: Some(1), timing: Timing::Sampled(64), ..Settings::default() };
     let stop = AtomicBool::new(false);
     let outcome = run_phase(store, trial.as_ref(), phase, &settings, &stop, &mut |_| {}).unwrap();

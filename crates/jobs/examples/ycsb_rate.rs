@@ -24,7 +24,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             [("workload", workload), ("distribution", distribution), ("value", value), ("operations", "10000000")];
         let set: Vec<(String, String)> = set.map(|(name, value)| (name.into(), value.into())).into();
         let job = jobs::prepare(ycsb, None, &set, 42)?;
-        let trial = job.trial(&TrialSetup { slots: 1, capabilities: null.capabilities().clone(), seed: 42 });
+        let trial = job.trial(&TrialSetup::alone(1, null.capabilities().clone(), 42));
         let mut rates = [Vec::new(), Vec::new()];
         for _ in 0..SLICES {
             for (timing, rates) in [Timing::Sampled(64), Timing::Every].into_iter().zip(&mut rates) {

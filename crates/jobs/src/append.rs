@@ -20,7 +20,7 @@ use data::append::{Events, KEY_BYTES, RECORD_BYTES};
 use jobkit::{Job, JobError, JobExtras, JobInfo, JobRequest, ParamInfo, Trial, TrialSetup};
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
-use store::{Capabilities, Keeps, OperationKind};
+use store::{Capabilities, OperationKind};
 
 /// The job as it is listed.
 pub static JOB: JobInfo = JobInfo {
@@ -150,7 +150,12 @@ impl Job for Append {
 
     fn trial(&self, setup: &TrialSetup) -> Box<dyn Trial + '_> {
         let method = self.method_on(&setup.capabilities);
-        Box::new(trial::AppendTrial::new(self, method, setup.slots, setup.capabilities.keeps == Keeps::Everything))
+        Box::new(trial::AppendTrial::new(self, method, setup))
+    }
+
+    /// A key belongs to one slot.
+    fn shareable(&self, _: &TrialSetup) -> Result<(), JobError> {
+        Ok(())
     }
 
     fn known_digest(&self) -> Option<String> {

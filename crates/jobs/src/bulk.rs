@@ -151,6 +151,11 @@ impl Job for Bulk {
         Box::new(trial::BulkTrial::new(&self.input, self.batch, self.reduction.as_ref(), setup))
     }
 
+    /// A document is put by one slot; compaction and a reduction in the store are asked for once.
+    fn shareable(&self, _: &TrialSetup) -> Result<(), JobError> {
+        Ok(())
+    }
+
     fn known_digest(&self) -> Option<String> {
         Some(self.input.digest().to_owned())
     }

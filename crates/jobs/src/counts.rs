@@ -16,7 +16,7 @@ use data::messages::Terms;
 use jobkit::{Holds, Job, JobError, JobExtras, JobInfo, JobRequest, ParamInfo, QueryInfo, Trial, TrialSetup};
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
-use store::{Capabilities, Keeps, OperationKind};
+use store::{Capabilities, OperationKind};
 
 /// The job as it is listed.
 pub static JOB: JobInfo = JobInfo {
@@ -175,8 +175,12 @@ impl Job for Counting {
     }
 
     fn trial(&self, setup: &TrialSetup) -> Box<dyn Trial + '_> {
-        let keeps = setup.capabilities.keeps == Keeps::Everything;
-        Box::new(trial::CountTrial::new(self, self.method_on(&setup.capabilities), setup.slots, keeps))
+        Box::new(trial::CountTrial::new(self, self.method_on(&setup.capabilities), setup))
+    }
+
+    /// The store counts, or a term belongs to one slot.
+    fn shareable(&self, _: &TrialSetup) -> Result<(), JobError> {
+        Ok(())
     }
 
     fn known_digest(&self) -> Option<String> {

@@ -19,6 +19,7 @@ mod work;
 use data::digest::LineDigest;
 use jobkit::{Job, JobError, JobExtras, JobInfo, JobRequest, ParamInfo, Trial, TrialSetup};
 use rows::{Content, DIGITS, decimal, in_byte_order};
+use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::OnceLock;
 use store::{Capabilities, OperationKind};
@@ -65,7 +66,7 @@ enum Insert {
 }
 
 /// What a phase does with each row.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 enum Stage {
     Insert,
     Select,
@@ -193,6 +194,11 @@ impl Job for Crud {
 
     fn trial(&self, setup: &TrialSetup) -> Box<dyn Trial + '_> {
         Box::new(trial::CrudTrial::new(self, setup))
+    }
+
+    /// A row belongs to one slot.
+    fn shareable(&self, _: &TrialSetup) -> Result<(), JobError> {
+        Ok(())
     }
 
     fn known_digest(&self) -> Option<String> {

@@ -222,6 +222,11 @@ impl Job for Events {
         Box::new(trial::EventTrial::new(&self.text, &self.truth, self.plan, setup))
     }
 
+    /// Its queues are in memory.
+    fn shareable(&self, _: &TrialSetup) -> Result<(), JobError> {
+        Err(JobError("its parsers and summarizers are threads of one process; run it without --workers".into()))
+    }
+
     fn known_digest(&self) -> Option<String> {
         Some(self.truth.digest(&BTreeMap::new()))
     }

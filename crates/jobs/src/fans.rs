@@ -25,7 +25,7 @@ use jobkit::{Holds, Job, JobError, JobExtras, JobInfo, JobRequest, ParamInfo, Qu
 use policy::{Policy, Variant};
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
-use store::{Capabilities, Keeps};
+use store::Capabilities;
 
 pub use json::JsonNames;
 pub use record::{Merger, NotARecord, decode};
@@ -199,11 +199,17 @@ impl Job for Fans {
     }
 
     fn trial(&self, setup: &TrialSetup) -> Box<dyn Trial + '_> {
-        let checks = match setup.capabilities.keeps {
-            Keeps::Everything => trial::Checks::All,
-            Keeps::Nothing => trial::Checks::None,
-        };
-        Box::new(trial::FansTrial::new(&self.input, self.policy, self.variant, setup.slots, checks))
+        Box::new(trial::FansTrial::new(&self.input, self.policy, self.variant, setup))
+    }
+
+    /// The store keeps writers of a page apart, or a page belongs to one slot.
+    fn shareable(&self, _: &TrialSetup) -> Result<(), JobError> {
+        match (self.policy, self.variant) {
+            (Policy::Lock, Variant::Blob) => Err(JobError(
+                "policy=lock: its locks are in the memory of one process; set policy=partition, or policy=cas where the store has it".into(),
+            )),
+            _ => Ok(()),
+        }
     }
 
     fn known_digest(&self) -> Option<String> {

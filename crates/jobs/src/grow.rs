@@ -183,6 +183,16 @@ impl Job for Grow {
         Box::new(trial::GrowTrial::new(self, setup))
     }
 
+    /// An item belongs to one slot.
+    fn shareable(&self, _: &TrialSetup) -> Result<(), JobError> {
+        match self.plan.phases() {
+            1 => Ok(()),
+            _ => Err(JobError(
+                "mode=two-phase: its later phases go at a part of the highest rate, and a worker knows only its own; set mode=fill".into(),
+            )),
+        }
+    }
+
     fn known_digest(&self) -> Option<String> {
         (self.verify == Verify::All).then(|| self.expected().to_owned())
     }

@@ -20,6 +20,7 @@ macro_rules! jobs {
 
 pub mod expires;
 pub mod fingerprint;
+mod hex;
 mod in_order;
 mod marks;
 mod spots;

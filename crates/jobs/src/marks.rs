@@ -2,8 +2,12 @@
 //!
 //! What failed in a fault may be a handful or nearly everything; either way it is known exactly, in at most an eighth of a byte per number.
 
+use serde::{Deserialize, Serialize};
+use std::ops::Range;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
+use study::WriteAccount;
 
 const WORDS: usize = 1024;
 const CHUNK: u64 = WORDS as u64 * 64;
@@ -57,6 +61,27 @@ impl Marks {
     pub fn count(&self) -> u64 {
         self.count.load(Ordering::Acquire)
     }
+
+    /// Takes all marks away; they are given as runs of numbers, because what fails mostly does so together.
+    pub fn take(&self) -> Vec<Range<u64>> {
+        let mut runs: Vec<Range<u64>> = Vec::new();
+        for (chunk, words) in (0..).zip(&self.chunks).filter_map(|(chunk, words)| Some((chunk, words.get()?))) {
+            let marked = (0..CHUNK).filter(|&at| words[place(at).0].load(Ordering::Acquire) & place(at).1 != 0);
+            for number in marked.map(|at| chunk * CHUNK + at) {
+                match runs.last_mut().filter(|run| run.end == number) {
+                    Some(run) => run.end += 1,
+                    None => runs.push(number..number + 1),
+                }
+            }
+        }
+        runs.iter().cloned().flatten().for_each(|number| _ = self.unmark(number));
+        runs
+    }
+
+    /// Marks those of these numbers that are meant.
+    fn mark_of(&self, runs: Vec<Range<u64>>, is_meant: impl Fn(u64) -> bool) {
+        runs.into_iter().flatten().filter(|&number| is_meant(number)).for_each(|number| self.mark(number));
+    }
 }
 
 fn place(number: u64) -> (usize, u64) {
@@ -69,13 +94,36 @@ pub struct OnceWritten {
     never_sent: Marks,
     present: AtomicU64,
     lost: Marks,
+    /// What other shares of the trial know.
+    joined: Mutex<WrittenSums>,
+}
+
+/// The writes of a share that the share which reads them needs: those that failed, were never sent, or are lost.
+#[derive(Serialize, Deserialize)]
+pub struct NotWritten {
+    failed: Vec<Range<u64>>,
+    never_sent: Vec<Range<u64>>,
+    lost: Vec<Range<u64>>,
+}
+
+/// How many writes of a share came to what.
+#[derive(Clone, Copy, Default, Serialize, Deserialize)]
+pub struct WrittenSums {
+    account: WriteAccount,
+    never_sent: u64,
 }
 
 impl OnceWritten {
     /// Makes the record of writes with numbers below `limit`.
     pub fn below(limit: u64) -> OnceWritten {
         let marks = || Marks::below(limit);
-        OnceWritten { failed: marks(), never_sent: marks(), present: AtomicU64::new(0), lost: marks() }
+        OnceWritten {
+            failed: marks(),
+            never_sent: marks(),
+            present: AtomicU64::new(0),
+            lost: marks(),
+            joined: Mutex::default(),
+        }
     }
 
     /// Notes that this write failed: it may be there or not.
@@ -110,21 +158,47 @@ impl OnceWritten {
 
     /// Returns whether each was acknowledged.
     pub fn are_all_acknowledged(&self) -> bool {
-        self.failed() == 0 && self.never_sent.count() == 0
+        self.failed() == 0 && self.sums().never_sent == 0
     }
 
     /// Writes that failed.
     pub fn failed(&self) -> u64 {
-        self.failed.count() + self.present.load(Ordering::Acquire)
+        self.account().failed()
     }
 
     /// Returns the fate of all writes.
-    pub fn account(&self) -> study::WriteAccount {
-        study::WriteAccount {
+    pub fn account(&self) -> WriteAccount {
+        self.sums().account
+    }
+
+    /// Returns how many writes came to what.
+    pub fn sums(&self) -> WrittenSums {
+        let WrittenSums { mut account, never_sent } = *self.joined.lock().unwrap_or_else(PoisonError::into_inner);
+        account.merge(WriteAccount {
             lost: self.lost.count(),
             failed_absent: self.failed.count(),
             failed_present: self.present.load(Ordering::Acquire),
-        }
+        });
+        WrittenSums { account, never_sent: never_sent + self.never_sent.count() }
+    }
+
+    /// Adds those of another share.
+    pub fn join(&self, sums: WrittenSums) {
+        let mut joined = self.joined.lock().unwrap_or_else(PoisonError::into_inner);
+        joined.account.merge(sums.account);
+        joined.never_sent += sums.never_sent;
+    }
+
+    /// Gives away what the share that reads the writes needs; from then on only that share has it.
+    pub fn tell(&self) -> NotWritten {
+        NotWritten { failed: self.failed.take(), never_sent: self.never_sent.take(), lost: self.lost.take() }
+    }
+
+    /// Hears what a share told of writes, of which this one reads those.
+    pub fn hear(&self, told: NotWritten, is_read: impl Fn(u64) -> bool) {
+        self.failed.mark_of(told.failed, &is_read);
+        self.never_sent.mark_of(told.never_sent, &is_read);
+        self.lost.mark_of(told.lost, &is_read);
     }
 }
 
@@ -162,5 +236,33 @@ mod tests {
         writes.leaves_out(5);
         assert!(writes.may_be_missing(5) && !writes.may_be_missing(6));
         assert_eq!(writes.account().failed_absent, 1, "what was never sent has not failed");
+    }
+
+    #[test]
+    fn what_two_shares_know_of_their_writes_is_known_to_those_who_read_them_and_counted_once() {
+        let [even, odd, all] = [(); 3].map(|()| OnceWritten::below(1000));
+        [2, 3, 4].into_iter().for_each(|number| even.fails(number));
+        odd.fails(999);
+        odd.leaves_out(7);
+        assert!(!odd.may_be_missing(9));
+        let told = [even.tell(), odd.tell()];
+        assert_eq!((told[0].failed.as_slice(), told[1].lost.as_slice()), (&[2..5][..], &[9..10][..]));
+        assert!(even.are_all_acknowledged() && odd.are_all_acknowledged());
+        for told in told {
+            let copy = super::NotWritten {
+                failed: told.failed.clone(),
+                never_sent: told.never_sent.clone(),
+                lost: told.lost.clone(),
+            };
+            even.hear(copy, |number| number.is_multiple_of(2));
+            odd.hear(told, |number| !number.is_multiple_of(2));
+        }
+        even.is_there(4);
+        assert!(even.may_be_missing(2) && odd.may_be_missing(3) && odd.may_be_missing(7) && !even.may_be_missing(3));
+        assert!(!odd.may_be_missing(9));
+        [even, odd].iter().for_each(|share| all.join(share.sums()));
+        let account = all.account();
+        assert_eq!((account.lost, account.failed_absent, account.failed_present), (2, 3, 1));
+        assert!(!all.are_all_acknowledged());
     }
 }

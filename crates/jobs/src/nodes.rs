@@ -162,6 +162,11 @@ impl Job for Nodes {
         self.ycsb.books_bytes()
     }
 
+    /// Who moves keys must know of every operation on them.
+    fn shareable(&self, _: &TrialSetup) -> Result<(), JobError> {
+        Err(JobError("who moves the keys must know of every operation on them; run it without --workers".into()))
+    }
+
     fn known_digest(&self) -> Option<String> {
         self.ycsb.known_digest()
     }

@@ -12,6 +12,7 @@
 mod commands;
 mod judge;
 mod lives;
+mod own_keys;
 mod read_back;
 mod run;
 mod trial;
@@ -318,6 +319,16 @@ impl Job for Replay {
         match &self.log {
             Some(log) => Box::new(commands::CommandTrial::new(log, setup)),
             None => Box::new(trial::ReplayTrial::new(self, setup)),
+        }
+    }
+
+    /// A key belongs to one slot.
+    fn shareable(&self, _: &TrialSetup) -> Result<(), JobError> {
+        match self.log {
+            None => Ok(()),
+            Some(_) => Err(JobError(
+                "commands=all: which command waits for which other is known to one process; set commands=values".into(),
+            )),
         }
     }
 

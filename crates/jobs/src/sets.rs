@@ -147,6 +147,11 @@ impl Job for Sets {
         }
     }
 
+    /// Sets are built and counted by requests to the store as a whole.
+    fn shareable(&self, _: &TrialSetup) -> Result<(), JobError> {
+        Err(JobError("its sets are built and counted one after the other; run it without --workers".into()))
+    }
+
     fn known_digest(&self) -> Option<String> {
         Some(self.truth.digest())
     }

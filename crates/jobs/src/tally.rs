@@ -5,20 +5,29 @@
 //! the buckets: sums do not depend on the order, and are the same for the same set. A bucket that differs by one pair alone says which.
 
 use data::splitmix::mix;
+use serde::{Deserialize, Serialize};
 use study::{Reason, ReasonKind};
 
 /// Buckets: 12 KiB, so that they stay in the nearest cache.
 const BUCKETS: usize = 512;
 
 /// The sums of many pairs of a counter and a number it answered.
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(into = "TallySums", try_from = "TallySums")]
 pub struct Tally {
     buckets: Box<[Bucket; BUCKETS]>,
     pairs: u64,
 }
 
+/// The same, to be sent.
+#[derive(Serialize, Deserialize)]
+struct TallySums {
+    buckets: Vec<Bucket>,
+    pairs: u64,
+}
+
 /// Sums of the pairs in one bucket, and of what they are mixed to.
-#[derive(Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 struct Bucket {
     counter: u64,
     number: u64,
@@ -37,7 +46,7 @@ pub struct TallyDifference {
 }
 
 /// The answers of a run's counters.
-#[derive(Default)]
+#[derive(Default, Serialize, Deserialize)]
 pub struct Answers {
     tally: Tally,
     /// Answers that were wrong by themselves, and are offences already.
@@ -92,6 +101,21 @@ impl Answers {
 #[inline]
 fn mixed(counter: u64, number: u64) -> u64 {
     mix(mix(counter) ^ number)
+}
+
+impl From<Tally> for TallySums {
+    fn from(tally: Tally) -> TallySums {
+        TallySums { buckets: tally.buckets.to_vec(), pairs: tally.pairs }
+    }
+}
+
+impl TryFrom<TallySums> for Tally {
+    type Error = String;
+
+    fn try_from(TallySums { buckets, pairs }: TallySums) -> Result<Tally, String> {
+        let buckets = buckets.into_boxed_slice().try_into().map_err(|_| format!("a tally has {BUCKETS} buckets"))?;
+        Ok(Tally { buckets, pairs })
+    }
 }
 
 impl Default for Tally {

@@ -11,6 +11,7 @@
 //! each trial: of those the answer lists only what is `missing or wrong`, and the digest is equal and known all the same.
 
 mod chooser;
+mod dealt;
 mod expiring;
 mod gone;
 pub(crate) mod judge;
@@ -20,6 +21,7 @@ mod load;
 pub mod plan;
 mod read_back;
 pub(crate) mod run;
+mod shared;
 pub(crate) mod trial;
 pub(crate) mod value;
 pub(crate) mod versions;
@@ -144,7 +146,28 @@ impl Job for Ycsb {
             .workload
             .ttl_ms
             .map(|ttl_ms| Lifetimes::new(self.workload.planned(), ttl_ms, Expires::of(&setup.capabilities)));
-        Box::new(trial::YcsbTrial::new(&self.workload, self.inserts, setup.seed, setup.slots, keeps).living(lives))
+        let trial = trial::YcsbTrial::new(&self.workload, self.inserts, setup.seed, setup.slots, keeps);
+        Box::new(trial.living(lives).sharing(setup))
+    }
+
+    /// A key is written by the share that reads it back.
+    fn shareable(&self, _: &TrialSetup) -> Result<(), JobError> {
+        let Workload { name, mix, ttl_ms, .. } = &self.workload;
+        let refused = |problem: &str, remedy: &str| Err(JobError(format!("{name}: {problem}; {remedy}")));
+        match () {
+            () if mix.has(Kind::Insert) => refused(
+                "which keys were inserted so far is known to one process",
+                "use workload=A, B, C or F, or set insert=0 and another share",
+            ),
+            () if mix.has(Kind::Scan) => refused(
+                "a scan finds keys of all workers, and of their versions one process knows its own",
+                "use workload=A, B, C or F, or set scan=0 and another share",
+            ),
+            () if ttl_ms.is_some() => {
+                refused("how long a value lives is known to the process that put it", "leave ttl out")
+            }
+            () => Ok(()),
+        }
     }
 
     fn logical_bytes(&self) -> u64 {

@@ -45,7 +45,7 @@ fn count(job: &str, data: Option<&str>, set: &[(&str, &str)]) -> (u64, u64) {
     let set: Vec<_> = set.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
     let job = jobs::prepare(jobs::find(job).unwrap(), data.map(Into::into), &set, 42).unwrap();
     let capabilities = Capabilities { native: OperationSet::of(&OperationKind::ALL), ..Capabilities::BASIC };
-    let trial = job.trial(&TrialSetup { slots: 1, capabilities, seed: 42 });
+    let trial = job.trial(&TrialSetup::alone(1, capabilities, 42));
     let mut map: HashMap<Vec<u8>, Vec<u8>> = HashMap::new();
     let (mut operations, mut inside) = (0, 0);
     for (number, phase) in trial.phases().iter().enumerate() {

@@ -29,6 +29,7 @@ mod planned_cell;
 mod put_off;
 mod request;
 mod run;
+mod shares;
 mod silence;
 mod stroke;
 mod supervisor;

@@ -3,6 +3,7 @@
 //! kvtrial sends a [`Task`]; the worker answers with [`FromWorker`]s until it has done it, or [`FromWorker::Refused`] it. Before each phase and at
 //! the end of a trial it waits for an [`Order`], so that kvtrial can look at server and disk while nothing runs.
 
+use crate::shares::ShareFound;
 use check::CaseResult;
 use engine::{Outcome, Settings};
 use host::Location;
@@ -350,6 +351,8 @@ pub(crate) struct Finish {
     pub(crate) history: Option<study::History>,
     /// Largest resident set of the process since the first phase began.
     pub(crate) peak_rss_bytes: u64,
+    /// Of a share of the trial: what it has found, instead of an answer.
+    pub(crate) share: Option<ShareFound>,
 }
 
 /// Why a task could not begin, or not be done.

@@ -143,6 +143,7 @@ mod tests {
 
     const SETTINGS: Settings = Settings {
         clients: 16,
+        share: None,
         pipeline: 1,
         threads: None,
         arrivals: Arrivals::Closed,

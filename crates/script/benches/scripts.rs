@@ -57,7 +57,7 @@ fn store(name: &str) -> Box<dyn Store> {
 
 /// CPU seconds of the client thread in the first timed phase, per operation.
 fn cpu_per_operation(job: &dyn Job, store: &dyn Store, clients: u32) -> f64 {
-    let trial = job.trial(&TrialSetup { slots: clients, capabilities: store.capabilities().clone(), seed: 42 });
+    let trial = job.trial(&TrialSetup::alone(clients, store.capabilities().clone(), 42));
     let settings = Settings { clients, threads: Some(1), timing: Timing::Sampled(64), ..Settings::default() };
     let phase = trial.phases().iter().position(|phase| phase.timed).unwrap();
     let outcome = run_phase(store, trial.as_ref(), phase, &settings, &AtomicBool::new(false), &mut |_| {}).unwrap();
@@ -111,7 +111,7 @@ fn main() {
     let start = |_| {
         let begin = Instant::now();
         let job = opened(SCRIPT);
-        let trial = job.trial(&TrialSetup { slots: CLIENTS, capabilities: null.capabilities().clone(), seed: 1 });
+        let trial = job.trial(&TrialSetup::alone(CLIENTS, null.capabilities().clone(), 1));
         let _worker = trial.worker(0, 0..CLIENTS);
         begin.elapsed().as_secs_f64() * 1e3
     };

@@ -240,6 +240,12 @@ impl Job for Scripted {
         Ok(emulated)
     }
 
+    /// Any client of a script may read what any other wrote.
+    fn shareable(&self, _: &TrialSetup) -> Result<(), JobError> {
+        let name = &self.known.source.name;
+        Err(JobError(format!("{name}: what its clients wrote is known to one process; run it without --workers")))
+    }
+
     fn unit_operations(&self) -> Option<u64> {
         let capabilities = Capabilities { native: OperationSet::of(&OperationKind::ALL), ..Capabilities::BASIC };
         let rehearse =

@@ -62,7 +62,7 @@ fn allocate_nothing(capabilities: store::Capabilities) {
 end";
     let job = opened(text, None, &[]).unwrap();
     let slots = 8;
-    let trial = job.trial(&TrialSetup { slots, capabilities, seed: 1 });
+    let trial = job.trial(&TrialSetup::alone(slots, capabilities, 1));
     let mut worker = trial.worker(0, 0..slots);
     let value = [b'v'; 100];
     let turn = |worker: &mut Box<dyn jobkit::Worker + '_>| {

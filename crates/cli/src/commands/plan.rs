@@ -135,6 +135,7 @@ fn settings(arguments: &RunArguments, needed: Needed) -> Result<Settings, Comman
     };
     Ok(Settings {
         clients: arguments.clients.unwrap_or(1),
+        share: None,
         pipeline: arguments.pipeline.unwrap_or(1),
         threads: arguments.threads,
         arrivals,

@@ -113,14 +113,14 @@ fn connections_a_server_closes_between_phases_are_opened_again_and_counted_and_n
         let set = [("rows".to_owned(), "300".to_owned())];
         let job = jobs::prepare(jobs::find("crud").unwrap(), None, &set, 42).unwrap();
         let capabilities = store.capabilities().clone();
-        let trial = job.trial(&TrialSetup { slots: settings.slots(), capabilities, seed: 42 });
+        let trial = job.trial(&TrialSetup::alone(settings.slots(), capabilities, 42));
         let stop = AtomicBool::new(false);
         let outcomes = Crew::over(&*store, &*trial, &settings, &stop, |crew| {
             let mut run = |phase| {
                 if phase == 2 {
                     server.hang_up();
                 }
-                crew.run(phase, &mut |_| {}).unwrap()
+                crew.run(phase, &mut |_: measure::Progress| {}).unwrap()
             };
             (0..trial.phases().len()).map(&mut run).collect::<Vec<_>>()
         });

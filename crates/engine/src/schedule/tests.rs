@@ -3,6 +3,7 @@
 use super::{Next, Schedule};
 use crate::outcome::End;
 use crate::settings::{Arrivals, Settings};
+use jobkit::Share;
 use measure::{Clock, Ticks};
 use std::time::Duration;
 
@@ -168,4 +169,120 @@ fn the_rate_offered_is_that_asked_for_unless_the_last_was_sent_late() {
     arrival.sent(late);
     assert!((schedule.offered(true).per_s() - 500.0).abs() < 0.1, "{:?}", schedule.offered(true));
     assert!((schedule.offered(true).shortfall() - 0.5).abs() < 1e-3);
+}
+
+/// Due times in seconds of the arrivals of one share.
+fn dues_of(share: Share, arrivals: Arrivals, seed: u64) -> Vec<f64> {
+    let settings = Settings {
+        clients: share.of_clients,
+        share: Some(share),
+        arrivals,
+        duration: Some(Duration::from_secs(SECONDS)),
+        seed,
+        ..Settings::default()
+    };
+    let (clock, schedule) = (Clock::get(), Schedule::new(&settings, &Clock::get()).unwrap());
+    schedule.start(0);
+    let mut dues = Vec::new();
+    while let Next::Held(arrival) = schedule.take(0) {
+        dues.push(clock.ns(arrival.due) as f64 / 1e9);
+        arrival.sent(0);
+    }
+    assert_eq!(schedule.not_sent(End::Completed, false, None, 0), 0);
+    dues
+}
+
+const SPLITS: [(u32, u32); 5] = [(1, 1), (2, 2), (8, 3), (9, 3), (64, 7)];
+
+#[test]
+fn the_arrivals_of_all_shares_are_those_of_one_process_each_once() {
+    for arrivals in [Arrivals::Fixed { ops_per_s: 1_000.0 }, Arrivals::Poisson { ops_per_s: 1_000.0 }] {
+        for (clients, workers) in SPLITS {
+            let mut merged: Vec<f64> =
+                Share::split(clients, workers).into_iter().flat_map(|share| dues_of(share, arrivals, 7)).collect();
+            merged.sort_by(f64::total_cmp);
+            assert_eq!(merged, dues(arrivals, 1, 7), "{clients} clients, {workers} workers, {arrivals:?}");
+        }
+    }
+}
+
+#[test]
+fn at_a_fixed_rate_each_share_has_its_part_of_any_stretch_of_the_arrivals() {
+    for (clients, workers) in SPLITS {
+        for share in Share::split(clients, workers) {
+            let dues = dues_of(share, Arrivals::Fixed { ops_per_s: 1_000.0 }, 7);
+            for (number, due) in dues.iter().enumerate() {
+                let even = number as f64 / (1_000.0 * share.fraction());
+                // It is never ahead of or behind its own even pace by more than a turn of its own.
+                let off = (due - even).abs() * 1_000.0 * share.fraction();
+                assert!(off <= 1.0, "{share:?}: arrival {number} is off by {off} of its gaps");
+            }
+        }
+    }
+}
+
+/// The largest distance between how these gaps are distributed and an exponential law of this rate, times the root of their number: above
+/// 1.63 once in a hundred times (Kolmogorov and Smirnov).
+fn distance_from_exponential(dues: &[f64], per_s: f64) -> f64 {
+    let mut gaps: Vec<f64> = dues.windows(2).map(|pair| pair[1] - pair[0]).collect();
+    gaps.sort_by(f64::total_cmp);
+    let n = gaps.len() as f64;
+    let distances = gaps.iter().enumerate().map(|(at, gap)| {
+        let (law, below) = (1.0 - (-per_s * gap).exp(), at as f64 / n);
+        (law - below).abs().max((law - below - 1.0 / n).abs())
+    });
+    distances.fold(0.0, f64::max) * n.sqrt()
+}
+
+#[test]
+fn random_arrivals_are_a_poisson_process_in_each_share_and_together() {
+    const PER_S: f64 = 2_000.0;
+    for (clients, workers) in SPLITS {
+        for seed in [1, 7, 42] {
+            let shares = Share::split(clients, workers);
+            let each: Vec<Vec<f64>> =
+                shares.iter().map(|&share| dues_of(share, Arrivals::Poisson { ops_per_s: PER_S }, seed)).collect();
+            for (share, dues) in shares.iter().zip(&each) {
+                let far = distance_from_exponential(dues, PER_S * share.fraction());
+                assert!(far < 1.95, "{share:?}, seed {seed}: {far}"); // once in a thousand times
+            }
+            let mut merged = each.concat();
+            merged.sort_by(f64::total_cmp);
+            let far = distance_from_exponential(&merged, PER_S);
+            assert!(far < 1.95, "{clients} clients, {workers} workers, seed {seed}: {far}");
+        }
+    }
+    // A process that is even is none.
+    assert!(distance_from_exponential(&dues(Arrivals::Fixed { ops_per_s: PER_S }, 1, 7), PER_S) > 10.0);
+}
+
+#[test]
+fn what_shares_offered_lasts_as_long_as_what_one_process_offered() {
+    for arrivals in [Arrivals::Fixed { ops_per_s: 1_000.0 }, Arrivals::Poisson { ops_per_s: 1_000.0 }] {
+        let offered = |settings: Settings, by_s: f64| {
+            let clock = Clock::get();
+            let started = || {
+                let schedule = Schedule::new(&settings, &clock).unwrap();
+                schedule.start(0);
+                schedule
+            };
+            let (before, schedule, end) = (started(), started(), clock.ticks(Duration::from_secs_f64(by_s)));
+            while let Next::Held(arrival) = before.take(0)
+                && arrival.due < end
+            {
+                arrival.sent(0);
+                let Next::Held(same) = schedule.take(0) else { panic!("nothing due") };
+                let due = same.due;
+                same.sent(due);
+            }
+            schedule.offered(true)
+        };
+        let settings = Settings { clients: 8, arrivals, ..Settings::default() };
+        let one = offered(settings, 0.333_4);
+        let each =
+            Share::split(8, 3).into_iter().map(|share| offered(Settings { share: Some(share), ..settings }, 0.333_4));
+        let all = each.reduce(crate::outcome::Offered::and).unwrap();
+        assert_eq!((all.sent, all.within), (one.sent, one.within), "{arrivals:?}");
+        assert!((all.asked_per_s / one.asked_per_s - 1.0).abs() < 1e-12);
+    }
 }

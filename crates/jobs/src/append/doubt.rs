@@ -2,13 +2,14 @@
 
 use data::append::RECORD_BYTES;
 use jobkit::{Doubt, Doubts, Effect};
+use serde::{Deserialize, Serialize};
 use study::WriteAccount;
 
 /// A record of 16 bytes.
 pub type EventRecord = [u8; RECORD_BYTES];
 
 /// An append that failed, or was lost with others.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct DoubtfulAppend {
     /// What it appends.
     pub record: EventRecord,

@@ -6,12 +6,13 @@ use super::read_back::ReadBack;
 use super::run::AppendWorker;
 use super::{Append, Method, Verify};
 use data::append::{Event, RECORD_BYTES};
-use jobkit::{Phase, Trial, Worker};
+use jobkit::{JobError, Phase, SharePart, Trial, TrialSetup, Worker};
+use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError, RwLock};
-use store::Slot;
+use store::{Keeps, Slot};
 use study::{Answer, Reason, WriteAccount};
 
 /// Wrong values kept, so that the answer can be that of the store; beyond them there is no digest.
@@ -22,6 +23,8 @@ pub struct AppendTrial<'a> {
     pub(super) job: &'a Append,
     pub(super) method: Method,
     pub(super) slots: u32,
+    /// The slots of this share.
+    own: Range<Slot>,
     pub(super) keeps: bool,
     found: Mutex<Found>,
     /// Keys of which an append failed.
@@ -33,7 +36,7 @@ pub struct AppendTrial<'a> {
 }
 
 /// The values that were read back, judged.
-#[derive(Default)]
+#[derive(Default, Serialize, Deserialize)]
 pub struct Found {
     keys: u64,
     bytes: u64,
@@ -70,22 +73,57 @@ impl Found {
         self.wrong_keys += other.wrong_keys;
         self.wrong.extend(other.wrong);
         self.account.merge(other.account);
+        self.lost_before += other.lost_before;
     }
 }
 
+/// What the share that reads a key must know of it.
+#[derive(Serialize, Deserialize)]
+struct Unsure {
+    doubts: AppendDoubts,
+    unsent: HashMap<u64, usize>,
+}
+
+/// What a share has found.
+#[derive(Serialize, Deserialize)]
+struct FoundPart {
+    found: Found,
+    unsure: Unsure,
+}
+
 impl<'a> AppendTrial<'a> {
-    /// Makes an execution with `slots` slots, on an empty store that keeps what it is given, or nothing.
-    pub fn new(job: &'a Append, method: Method, slots: u32, keeps: bool) -> AppendTrial<'a> {
+    /// Makes an execution on an empty store.
+    pub fn new(job: &'a Append, method: Method, setup: &TrialSetup) -> AppendTrial<'a> {
         AppendTrial {
             job,
             method,
-            slots: slots.max(1),
-            keeps,
+            slots: setup.slots.max(1),
+            own: setup.own_slots(),
+            keeps: setup.capabilities.keeps == Keeps::Everything,
             found: Mutex::default(),
             doubts: RwLock::default(),
             unsent: RwLock::default(),
             any_unsent: AtomicBool::new(false),
         }
+    }
+
+    /// Whether this share reads the value of this id back; of a sample, would.
+    fn reads(&self, id: u64) -> bool {
+        let number = self.job.events.key_of(id).unwrap_or(0) / self.job.verify.one_in();
+        self.own.contains(&((number % u64::from(self.slots)) as Slot))
+    }
+
+    /// Gives away what is known of keys that are not sure.
+    fn take_unsure(&self) -> Unsure {
+        let doubts = std::mem::take(&mut *self.doubts.write().unwrap_or_else(PoisonError::into_inner));
+        let unsent = std::mem::take(&mut *self.unsent.write().unwrap_or_else(PoisonError::into_inner));
+        self.any_unsent.store(false, Ordering::Release);
+        Unsure { doubts, unsent }
+    }
+
+    fn learn(&self, Unsure { doubts, unsent }: Unsure) {
+        self.doubts.write().unwrap_or_else(PoisonError::into_inner).merge(doubts);
+        self.leave_out(unsent.into_iter().flat_map(|(id, records)| std::iter::repeat_n(id, records)));
     }
 
     /// Takes what a thread has not sent.
@@ -162,6 +200,33 @@ impl Trial for AppendTrial<'_> {
         let found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
         let WriteAccount { lost, .. } = found.account;
         self.keeps.then_some(WriteAccount { lost: lost.max(found.lost_before), ..found.account })
+    }
+
+    fn tell(&self, phase: usize) -> Result<SharePart, JobError> {
+        if phase == 1 { SharePart::of(&self.take_unsure()) } else { Ok(SharePart::default()) }
+    }
+
+    fn hear(&self, _: usize, told: SharePart) -> Result<(), JobError> {
+        if told.is_empty() {
+            return Ok(());
+        }
+        let mut unsure: Unsure = told.found()?;
+        unsure.doubts.keep(|&id| self.reads(id));
+        unsure.unsent.retain(|&id, _| self.reads(id));
+        self.learn(unsure);
+        Ok(())
+    }
+
+    fn part(&self) -> Result<SharePart, JobError> {
+        let found = std::mem::take(&mut *self.found.lock().unwrap_or_else(PoisonError::into_inner));
+        SharePart::of(&FoundPart { found, unsure: self.take_unsure() })
+    }
+
+    fn join(&self, part: SharePart) -> Result<(), JobError> {
+        let FoundPart { found, unsure } = part.found()?;
+        self.take(found);
+        self.learn(unsure);
+        Ok(())
     }
 
     fn largest_reply_bytes(&self) -> Option<u64> {

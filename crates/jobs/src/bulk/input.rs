@@ -4,6 +4,7 @@ use super::fields::found;
 use data::digest::{LineDigest, hex_of_bytes};
 use data::docs::{DocSet, Scalar, fields};
 use jobkit::JobError;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
 use store::{Reduction, ReductionGroup};
@@ -62,7 +63,7 @@ impl Input {
 }
 
 /// Counts and sums by group while documents come in.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Tally(BTreeMap<String, (u64, i64)>);
 
 impl Tally {

@@ -6,11 +6,16 @@ use jobkit::{Offence, Offences, Step, Worker};
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::PoisonError;
-use store::{Operation, OperationKind, Reply, Slot};
+use store::{Capabilities, Operation, OperationKind, Reply, Slot};
 use study::ReasonKind;
 
 /// Documents of one request.
 pub(super) const MANY: usize = 100;
+
+/// Documents of a part of what is read, all by one slot.
+pub(super) fn documents_of_part(store: &Capabilities) -> usize {
+    if store.has(OperationKind::GetMany) { MANY } else { 1 }
+}
 
 /// A wrong document: the kind of fault, and what was seen.
 pub type Wrong = (ReasonKind, String);
@@ -29,7 +34,7 @@ pub struct Reads<'a> {
 impl<'a> Reads<'a> {
     /// Makes the reads of these slots of the trial.
     pub fn new(trial: &'a BulkTrial<'a>, slots: Range<Slot>) -> Reads<'a> {
-        let part = if trial.capabilities.has(OperationKind::GetMany) { MANY } else { 1 };
+        let part = documents_of_part(&trial.capabilities);
         let next = slots.map(|slot| slot as usize * part).collect();
         Reads { trial, part, next, keys: Vec::with_capacity(part), more: Offences::default() }
     }

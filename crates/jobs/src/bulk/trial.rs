@@ -2,11 +2,12 @@
 
 use super::input::{Input, Tally};
 use super::load::{Load, Puts};
-use super::read_back::{MANY, ReadBack};
+use super::read_back::{MANY, ReadBack, documents_of_part};
 use super::reduce::{Gets, PAGE, Scan};
-use crate::marks::OnceWritten;
+use crate::marks::{NotWritten, OnceWritten, WrittenSums};
 use data::digest::LineDigest;
-use jobkit::{Offences, Phase, Trial, TrialSetup, Worker};
+use jobkit::{JobError, Offences, Phase, Share, SharePart, Trial, TrialSetup, Worker};
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -38,6 +39,9 @@ pub struct BulkTrial<'a> {
     pub(super) batch: usize,
     pub(super) puts: Puts,
     pub(super) slots: u32,
+    share: Share,
+    /// The slots of this share.
+    own: Range<Slot>,
     pub(super) capabilities: Capabilities,
     stages: Vec<Stage<'a>>,
     pub(super) tally: Mutex<Tally>,
@@ -50,6 +54,18 @@ pub struct BulkTrial<'a> {
     pub(super) written: OnceWritten,
     /// The reduction had every answer it asked for. Otherwise its groups lack what was not read, and say nothing.
     reduced: AtomicBool,
+}
+
+/// What a share has found.
+#[derive(Serialize, Deserialize)]
+struct BulkPart {
+    tally: Tally,
+    groups: Option<Vec<ReductionGroup>>,
+    #[serde(with = "crate::hex")]
+    otherwise: BTreeMap<u32, Option<[u8; 64]>>,
+    more: Offences,
+    written: WrittenSums,
+    reduced: bool,
 }
 
 impl<'a> BulkTrial<'a> {
@@ -73,6 +89,8 @@ impl<'a> BulkTrial<'a> {
             batch: batch as usize,
             puts: if batch > 1 && store.has(OperationKind::PutMany) { Puts::Batches } else { Puts::Single },
             slots: setup.slots.max(1),
+            share: setup.share,
+            own: setup.own_slots(),
             capabilities: store.clone(),
             stages,
             tally: Mutex::default(),
@@ -153,6 +171,8 @@ impl Trial for BulkTrial<'_> {
 
     fn whole(&self, phase: usize, store: &dyn Store, patience: Duration) -> Option<Result<(), StoreError>> {
         match self.stages[phase] {
+            // Another share asks the store.
+            Stage::Compact | Stage::Reduce(_) if !self.share.is_first() => Some(Ok(())),
             Stage::Compact => {
                 Some(needed(store.maintenance().compaction, "compaction").and_then(|it| it.compact(patience)))
             }
@@ -202,6 +222,46 @@ impl Trial for BulkTrial<'_> {
 
     fn account(&self) -> Option<WriteAccount> {
         (self.capabilities.keeps == Keeps::Everything).then(|| self.written.account())
+    }
+
+    /// Which puts failed is known after the load.
+    fn tell(&self, phase: usize) -> Result<SharePart, JobError> {
+        if phase == 1 { SharePart::of(&self.written.tell()) } else { Ok(SharePart::default()) }
+    }
+
+    fn hear(&self, _: usize, told: SharePart) -> Result<(), JobError> {
+        if told.is_empty() {
+            return Ok(());
+        }
+        let told: NotWritten = told.found()?;
+        let part = documents_of_part(&self.capabilities) as u64;
+        let reader = |number: u64| ((number / part) % u64::from(self.slots)) as Slot;
+        self.written.hear(told, |number| self.own.contains(&reader(number)));
+        Ok(())
+    }
+
+    fn part(&self) -> Result<SharePart, JobError> {
+        SharePart::of(&BulkPart {
+            tally: self.tally.lock().unwrap_or_else(PoisonError::into_inner).clone(),
+            groups: self.groups.lock().unwrap_or_else(PoisonError::into_inner).clone(),
+            otherwise: self.otherwise.lock().unwrap_or_else(PoisonError::into_inner).clone(),
+            more: self.more.lock().unwrap_or_else(PoisonError::into_inner).clone(),
+            written: self.written.sums(),
+            reduced: self.reduced.load(Ordering::Relaxed),
+        })
+    }
+
+    fn join(&self, part: SharePart) -> Result<(), JobError> {
+        let BulkPart { tally, groups, otherwise, more, written, reduced } = part.found()?;
+        self.tally.lock().unwrap_or_else(PoisonError::into_inner).merge(tally);
+        if groups.is_some() {
+            *self.groups.lock().unwrap_or_else(PoisonError::into_inner) = groups;
+        }
+        self.otherwise.lock().unwrap_or_else(PoisonError::into_inner).extend(otherwise);
+        self.more.lock().unwrap_or_else(PoisonError::into_inner).merge(more);
+        self.written.join(written);
+        self.reduced.fetch_and(reduced, Ordering::Relaxed);
+        Ok(())
     }
 
     fn largest_reply_bytes(&self) -> Option<u64> {

@@ -1,10 +1,11 @@
 //! Counters of which an increment failed: it may be in the count or not, once.
 
 use jobkit::{Doubt, Doubts, Effect};
+use serde::{Deserialize, Serialize};
 use study::WriteAccount;
 
 /// Increments that failed or were lost with others.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct Increments {
     /// How many they are.
     pub by: u64,

@@ -5,12 +5,13 @@ use super::read_back::ReadBack;
 use super::run::CountWorker;
 use super::{Counting, Method};
 use crate::tally::Answers;
-use jobkit::{Job, Phase, Trial, Worker, printable};
+use jobkit::{Job, JobError, Phase, SharePart, Trial, TrialSetup, Worker, printable};
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Mutex, PoisonError, RwLock};
-use store::Slot;
+use store::{Keeps, Slot};
 use study::{Answer, Reason, WriteAccount};
 
 /// State shared by the workers of one execution.
@@ -18,6 +19,8 @@ pub struct CountTrial<'a> {
     pub(super) job: &'a Counting,
     pub(super) method: Method,
     pub(super) slots: u32,
+    /// The slots of this share.
+    own: Range<Slot>,
     pub(super) keeps: bool,
     /// Memcached way: how often the increment of each term was acknowledged, so that no slot is answered less.
     acknowledged: Vec<AtomicU32>,
@@ -32,7 +35,7 @@ pub struct CountTrial<'a> {
 }
 
 /// The counts that were read back, judged.
-#[derive(Default)]
+#[derive(Default, Serialize, Deserialize)]
 pub struct Found {
     /// Counters read.
     pub read: u64,
@@ -46,17 +49,35 @@ pub struct Found {
     pub lost_before: u64,
 }
 
+/// What the share that reads a counter must know of it.
+#[derive(Serialize, Deserialize)]
+struct Unsure {
+    doubts: CountDoubts,
+    /// Increments that were never sent, by term.
+    unsent: BTreeMap<u32, u32>,
+}
+
+/// What a share has found.
+#[derive(Serialize, Deserialize)]
+struct CountPart {
+    found: Found,
+    answers: Answers,
+    unsure: Unsure,
+}
+
 /// A count takes no more, whatever a store writes it as.
 const COUNT_BYTES: u64 = 64;
 
 impl<'a> CountTrial<'a> {
-    /// Makes an execution with `slots` slots, on an empty store that keeps what it is given, or nothing.
-    pub fn new(job: &'a Counting, method: Method, slots: u32, keeps: bool) -> CountTrial<'a> {
+    /// Makes an execution on an empty store.
+    pub fn new(job: &'a Counting, method: Method, setup: &TrialSetup) -> CountTrial<'a> {
+        let keeps = setup.capabilities.keeps == Keeps::Everything;
         let floors = if method == Method::Memcached && keeps { job.terms.names.len() } else { 0 };
         CountTrial {
             job,
             method,
-            slots: slots.max(1),
+            slots: setup.slots.max(1),
+            own: setup.own_slots(),
             keeps,
             acknowledged: (0..floors).map(|_| AtomicU32::new(0)).collect(),
             answers: Mutex::default(),
@@ -116,6 +137,22 @@ impl<'a> CountTrial<'a> {
         all.sum += found.sum;
         all.wrong.extend(found.wrong);
         all.account.merge(found.account);
+        all.lost_before += found.lost_before;
+    }
+
+    /// Gives away what is known of counters that are not sure.
+    fn take_unsure(&self) -> Unsure {
+        let doubts = std::mem::take(&mut *self.doubts.write().unwrap_or_else(PoisonError::into_inner));
+        let unsent = std::mem::take(&mut *self.unsent.write().unwrap_or_else(PoisonError::into_inner));
+        self.any_unsent.store(false, Ordering::Release);
+        Unsure { doubts, unsent: (0..).zip(unsent).filter(|&(_, unsent)| unsent > 0).collect() }
+    }
+
+    fn learn(&self, Unsure { doubts, unsent }: Unsure) {
+        self.take_doubts(doubts);
+        if !unsent.is_empty() {
+            self.leave_out(unsent.into_iter().flat_map(|(term, unsent)| std::iter::repeat_n(term, unsent as usize)));
+        }
     }
 }
 
@@ -181,6 +218,36 @@ impl Trial for CountTrial<'_> {
         let found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
         let WriteAccount { lost, .. } = found.account;
         self.keeps.then_some(WriteAccount { lost: lost.max(found.lost_before), ..found.account })
+    }
+
+    fn tell(&self, phase: usize) -> Result<SharePart, JobError> {
+        if phase == 1 { SharePart::of(&self.take_unsure()) } else { Ok(SharePart::default()) }
+    }
+
+    fn hear(&self, _: usize, told: SharePart) -> Result<(), JobError> {
+        if told.is_empty() {
+            return Ok(());
+        }
+        let mut unsure: Unsure = told.found()?;
+        let is_read = |term: &u32| self.own.contains(&(term % self.slots));
+        unsure.doubts.keep(is_read);
+        unsure.unsent.retain(|term, _| is_read(term));
+        self.learn(unsure);
+        Ok(())
+    }
+
+    fn part(&self) -> Result<SharePart, JobError> {
+        let found = std::mem::take(&mut *self.found.lock().unwrap_or_else(PoisonError::into_inner));
+        let answers = std::mem::take(&mut *self.answers.lock().unwrap_or_else(PoisonError::into_inner));
+        SharePart::of(&CountPart { found, answers, unsure: self.take_unsure() })
+    }
+
+    fn join(&self, part: SharePart) -> Result<(), JobError> {
+        let CountPart { found, answers, unsure } = part.found()?;
+        self.take(found);
+        self.take_answers(&answers);
+        self.learn(unsure);
+        Ok(())
     }
 
     fn largest_reply_bytes(&self) -> Option<u64> {

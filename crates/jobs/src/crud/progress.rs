@@ -29,6 +29,12 @@ impl RowsDone {
         }
     }
 
+    /// Returns the phase of writes that began last.
+    pub fn writes(&self) -> Stage {
+        let begun = self.writes.load(Ordering::Acquire);
+        Stage::ALL.into_iter().find(|stage| *stage as u8 == begun).unwrap_or(Stage::Insert)
+    }
+
     /// Notes that a phase ended before its time, and no other write follows; if the phase writes, these rows are as they were before it.
     #[cold]
     pub fn leaves_off(&self, stage: Stage, unreached: impl Iterator<Item = u64>) {
@@ -36,6 +42,12 @@ impl RowsDone {
         if stage.verifies().is_none() {
             unreached.for_each(|row| self.unreached.mark(row));
         }
+    }
+
+    /// Notes that one of another share did.
+    #[cold]
+    pub fn hears_of_one(&self) {
+        self.left_off.store(true, Ordering::Release);
     }
 
     /// Returns whether one did.
@@ -54,8 +66,7 @@ impl RowsDone {
         if !self.is_left_off() {
             return stage.leaves();
         }
-        let begun = self.writes.load(Ordering::Acquire);
-        let writes = Stage::ALL.into_iter().find(|stage| *stage as u8 == begun).unwrap_or(Stage::Insert);
+        let writes = self.writes();
         if self.unreached.has(row) { writes.finds() } else { writes.leaves() }
     }
 }

@@ -5,7 +5,8 @@ use super::rows::{RowState, decimal};
 use super::work::Work;
 use super::{Crud, Insert, Stage, Wrong, digest_of};
 use crate::states::StateDoubts;
-use jobkit::{Job, Phase, Trial, TrialSetup, Worker};
+use jobkit::{Job, JobError, Phase, SharePart, Trial, TrialSetup, Worker};
+use serde::{Deserialize, Serialize};
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -27,6 +28,19 @@ pub struct CrudTrial<'a> {
     /// Whether there are any.
     pub(super) any_doubt: AtomicBool,
     pub(super) progress: RowsDone,
+    /// The fate of the writes of other shares.
+    joined: Mutex<WriteAccount>,
+}
+
+/// What a share has found.
+#[derive(Serialize, Deserialize)]
+struct CrudPart {
+    wrong: Vec<(Stage, u64)>,
+    account: WriteAccount,
+    any_doubt: bool,
+    /// The phase of writes that began last.
+    writes: Stage,
+    left_off: bool,
 }
 
 /// A row and its key take less.
@@ -49,6 +63,7 @@ impl<'a> CrudTrial<'a> {
             doubts: Mutex::default(),
             any_doubt: AtomicBool::new(false),
             progress: RowsDone::new(job.rows),
+            joined: Mutex::default(),
         }
     }
 }
@@ -94,8 +109,46 @@ impl Trial for CrudTrial<'_> {
     }
 
     fn account(&self) -> Option<WriteAccount> {
-        let account = || self.doubts.lock().unwrap_or_else(PoisonError::into_inner).account();
+        let account = || {
+            let mut account = self.doubts.lock().unwrap_or_else(PoisonError::into_inner).account();
+            account.merge(*self.joined.lock().unwrap_or_else(PoisonError::into_inner));
+            account
+        };
         (self.keeps == Keeps::Everything).then(account)
+    }
+
+    /// Whether one has left off: then no other comes to its end.
+    fn tell(&self, _: usize) -> Result<SharePart, JobError> {
+        if self.progress.is_left_off() { SharePart::of(&true) } else { Ok(SharePart::default()) }
+    }
+
+    fn hear(&self, _: usize, told: SharePart) -> Result<(), JobError> {
+        if !told.is_empty() {
+            self.progress.hears_of_one();
+        }
+        Ok(())
+    }
+
+    fn part(&self) -> Result<SharePart, JobError> {
+        SharePart::of(&CrudPart {
+            wrong: self.wrong.lock().unwrap_or_else(PoisonError::into_inner).iter().copied().collect(),
+            account: self.account().unwrap_or_default(),
+            any_doubt: self.any_doubt.load(Ordering::Acquire),
+            writes: self.progress.writes(),
+            left_off: self.progress.is_left_off(),
+        })
+    }
+
+    fn join(&self, part: SharePart) -> Result<(), JobError> {
+        let CrudPart { wrong, account, any_doubt, writes, left_off } = part.found()?;
+        self.wrong.lock().unwrap_or_else(PoisonError::into_inner).extend(wrong);
+        self.joined.lock().unwrap_or_else(PoisonError::into_inner).merge(account);
+        self.any_doubt.fetch_or(any_doubt, Ordering::AcqRel);
+        self.progress.begins(writes.max(self.progress.writes()));
+        if left_off {
+            self.progress.hears_of_one();
+        }
+        Ok(())
     }
 
     fn largest_reply_bytes(&self) -> Option<u64> {

@@ -1,10 +1,11 @@
 //! Pages of which a write failed: the mention may be counted or not, once; nothing else is forgiven.
 
 use jobkit::{Doubt, Doubts, Effect};
+use serde::{Deserialize, Serialize};
 use study::WriteAccount;
 
 /// Mentions of a page that failed, or were lost with others.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub struct DoubtfulMentions {
     /// How many they are; of counters: increments of the page's own counter.
     pub fans: u32,

@@ -2,9 +2,12 @@
 
 use super::Input;
 use super::json::decimal;
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD_NO_PAD;
 use data::digest::LineDigest;
 use data::splitmix::mix;
-use jobkit::printable;
+use jobkit::{JobError, printable};
+use serde::{Deserialize, Serialize};
 use study::{Answer, Reason, ReasonKind, WriteAccount};
 
 /// Pages with their fans and partners. A pair takes two to four bytes: the distance of its name's rank from the one
@@ -31,7 +34,76 @@ pub struct Found {
     lost_before: u64,
 }
 
+/// What a share has found, to be sent.
+#[derive(Serialize, Deserialize)]
+pub struct FoundPages {
+    /// As it is packed, in base64.
+    packed: String,
+    /// Each page found, and where it starts.
+    starts: Vec<(u32, u64)>,
+    fans: u64,
+    pairs: u64,
+    pair_sum: u64,
+    bytes: u64,
+    skew: u64,
+    lost_fans: u64,
+    lost_pairs: u64,
+    first_lost: String,
+    account: WriteAccount,
+    in_doubt: bool,
+    lost_before: u64,
+}
+
 impl Found {
+    /// Returns what was found, to be sent.
+    pub fn pages(&self) -> FoundPages {
+        let found = (0..).zip(&self.starts).filter_map(|(page, start)| Some((page, start.checked_sub(1)?)));
+        FoundPages {
+            packed: STANDARD_NO_PAD.encode(&self.packed),
+            starts: found.collect(),
+            fans: self.fans,
+            pairs: self.pairs,
+            pair_sum: self.pair_sum,
+            bytes: self.bytes,
+            skew: self.skew,
+            lost_fans: self.lost_fans,
+            lost_pairs: self.lost_pairs,
+            first_lost: self.first_lost.clone(),
+            account: self.account,
+            in_doubt: self.in_doubt,
+            lost_before: self.lost_before,
+        }
+    }
+
+    /// Adds what another share has found.
+    ///
+    /// # Errors
+    /// When it is of other pages.
+    pub fn join(&mut self, other: FoundPages) -> Result<(), JobError> {
+        let foreign = || JobError("a worker has found pages that are none of this input's".into());
+        let packed = STANDARD_NO_PAD.decode(&other.packed).map_err(|_| foreign())?;
+        let before = self.packed.len() as u64 + 1;
+        for (page, start) in other.starts {
+            let is_within = start < packed.len() as u64;
+            *self.starts.get_mut(page as usize).filter(|_| is_within).ok_or_else(foreign)? = before + start;
+        }
+        self.packed.extend(packed);
+        self.fans += other.fans;
+        self.pairs += other.pairs;
+        self.pair_sum += other.pair_sum;
+        self.bytes += other.bytes;
+        self.skew = self.skew.wrapping_add(other.skew);
+        self.lost_fans += other.lost_fans;
+        self.lost_pairs += other.lost_pairs;
+        if self.first_lost.is_empty() {
+            self.first_lost = other.first_lost;
+        }
+        self.account.merge(other.account);
+        self.in_doubt |= other.in_doubt;
+        self.lost_before += other.lost_before;
+        Ok(())
+    }
+
     /// Makes an empty result, before anything is read.
     pub fn new(pages: usize) -> Found {
         Found {

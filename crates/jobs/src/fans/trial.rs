@@ -3,16 +3,18 @@
 use super::Input;
 use super::blob::BlobWorker;
 use super::counters::{CounterWorker, counter_name, fans_key, right_answers, with_key};
-use super::found::Found;
+use super::doubt::PageDoubts;
+use super::found::{Found, FoundPages};
 use super::pages::Ledger;
 use super::policy::{Policy, Variant};
 use super::read_back::ReadBack;
 use super::schedule::{Mention, MentionSchedule};
 use crate::tally::Answers;
-use jobkit::{Phase, Trial, Worker};
+use jobkit::{JobError, Phase, SharePart, Trial, TrialSetup, Worker};
+use serde::{Deserialize, Serialize};
 use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
-use store::Slot;
+use store::{Keeps, Slot};
 use study::{Answer, Reason, WriteAccount};
 
 /// The checks of a trial: whether the store's answers can be checked.
@@ -30,6 +32,8 @@ pub struct FansTrial<'a> {
     pub(super) policy: Policy,
     pub(super) variant: Variant,
     pub(super) slots: u32,
+    /// The slots of this share.
+    own: Range<Slot>,
     pub(super) checks: Checks,
     pub(super) schedule: MentionSchedule,
     pub(super) ledger: Ledger,
@@ -37,15 +41,24 @@ pub struct FansTrial<'a> {
     answers: Mutex<Answers>,
 }
 
+/// What a share has found.
+#[derive(Serialize, Deserialize)]
+struct FansPart {
+    found: FoundPages,
+    answers: Answers,
+}
+
 impl<'a> FansTrial<'a> {
-    /// Makes an execution with `slots` slots, on an empty store.
-    pub fn new(input: &'a Input, policy: Policy, variant: Variant, slots: u32, checks: Checks) -> FansTrial<'a> {
-        let pages = input.set.pages.len();
+    /// Makes an execution on an empty store.
+    pub fn new(input: &'a Input, policy: Policy, variant: Variant, setup: &TrialSetup) -> FansTrial<'a> {
+        let (pages, slots) = (input.set.pages.len(), setup.slots);
+        let checks = if setup.capabilities.keeps == Keeps::Everything { Checks::All } else { Checks::None };
         FansTrial {
             input,
             policy,
             variant,
             slots: slots.max(1),
+            own: setup.own_slots(),
             checks,
             schedule: MentionSchedule::new(&input.set, policy, slots),
             ledger: Ledger::new(pages, policy),
@@ -114,7 +127,7 @@ impl Trial for FansTrial<'_> {
         match self.checks {
             Checks::All => {
                 let mut found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
-                found.in_doubt = !self.ledger.doubts().is_empty();
+                found.in_doubt |= !self.ledger.doubts().is_empty();
                 let (answer, mut reasons) = found.answer(self.input);
                 reasons.extend(self.wrong_answers());
                 (answer, reasons)
@@ -129,6 +142,34 @@ impl Trial for FansTrial<'_> {
         is_known.then(|| self.found.lock().unwrap_or_else(PoisonError::into_inner).writes())
     }
 
+    /// Who reads a page need not be who wrote it.
+    fn tell(&self, phase: usize) -> Result<SharePart, JobError> {
+        if phase == 1 { SharePart::of(&std::mem::take(&mut *self.ledger.doubts())) } else { Ok(SharePart::default()) }
+    }
+
+    fn hear(&self, _: usize, told: SharePart) -> Result<(), JobError> {
+        if told.is_empty() {
+            return Ok(());
+        }
+        let mut doubts: PageDoubts = told.found()?;
+        doubts.keep(|page| self.own.contains(&(page % self.slots)));
+        self.ledger.doubts().merge(doubts);
+        Ok(())
+    }
+
+    fn part(&self) -> Result<SharePart, JobError> {
+        let mut found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
+        found.in_doubt |= !self.ledger.doubts().is_empty();
+        let answers = std::mem::take(&mut *self.answers.lock().unwrap_or_else(PoisonError::into_inner));
+        SharePart::of(&FansPart { found: found.pages(), answers })
+    }
+
+    fn join(&self, part: SharePart) -> Result<(), JobError> {
+        let FansPart { found, answers } = part.found()?;
+        self.take_answers(&answers);
+        self.found.lock().unwrap_or_else(PoisonError::into_inner).join(found)
+    }
+
     fn largest_reply_bytes(&self) -> Option<u64> {
         let largest = self.input.summary().largest_value_bytes as u64;
         // The names of a record of counters lie between sizes, which may be longer than themselves.
@@ -140,7 +181,7 @@ impl Trial for FansTrial<'_> {
     }
 
     fn keys_left(&self) -> Option<u64> {
-        if !self.ledger.doubts().is_empty() {
+        if self.found.lock().unwrap_or_else(PoisonError::into_inner).in_doubt || !self.ledger.doubts().is_empty() {
             return None;
         }
         let pages = self.input.set.pages.len() as u32;

@@ -4,9 +4,10 @@ use super::fill::Fill;
 use super::plan::Reads;
 use super::read_back::ReadBack;
 use super::{Grow, Verify};
-use crate::marks::OnceWritten;
+use crate::marks::{NotWritten, OnceWritten, WrittenSums};
 use data::digest::hex_of_bytes;
-use jobkit::{Job, Phase, Trial, TrialSetup, Worker};
+use jobkit::{Job, JobError, Phase, SharePart, Trial, TrialSetup, Worker};
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
@@ -20,6 +21,8 @@ const KEPT: usize = 100_000;
 pub struct GrowTrial<'a> {
     pub(super) job: &'a Grow,
     pub(super) slots: u32,
+    /// The slots of this share.
+    own: Range<Slot>,
     pub(super) seed: u64,
     pub(super) keeps: Keeps,
     /// What became of the puts: of those that were not acknowledged nobody knows whether they are there.
@@ -28,11 +31,12 @@ pub struct GrowTrial<'a> {
 }
 
 /// The items that were read back, judged.
-#[derive(Default)]
+#[derive(Default, Serialize, Deserialize)]
 pub struct Found {
     items: u64,
     bytes: u64,
     /// Items found otherwise than they must be: the sha256 of what was found, or missing.
+    #[serde(with = "crate::hex")]
     otherwise: BTreeMap<u64, Option<[u8; 64]>>,
     /// Those, also the ones not kept.
     wrong: u64,
@@ -64,12 +68,20 @@ impl Found {
     }
 }
 
+/// What a share has found.
+#[derive(Serialize, Deserialize)]
+struct GrowPart {
+    found: Found,
+    puts: WrittenSums,
+}
+
 impl<'a> GrowTrial<'a> {
     /// Makes an execution on an empty store.
     pub fn new(job: &'a Grow, setup: &TrialSetup) -> GrowTrial<'a> {
         GrowTrial {
             job,
             slots: setup.slots.max(1),
+            own: setup.own_slots(),
             seed: setup.seed,
             keeps: setup.capabilities.keeps,
             puts: OnceWritten::below(job.items.len()),
@@ -138,6 +150,32 @@ impl Trial for GrowTrial<'_> {
 
     fn account(&self) -> Option<WriteAccount> {
         (self.keeps == Keeps::Everything).then(|| self.puts.account())
+    }
+
+    fn tell(&self, phase: usize) -> Result<SharePart, JobError> {
+        if phase == self.job.plan.phases() { SharePart::of(&self.puts.tell()) } else { Ok(SharePart::default()) }
+    }
+
+    fn hear(&self, _: usize, told: SharePart) -> Result<(), JobError> {
+        if told.is_empty() {
+            return Ok(());
+        }
+        let told: NotWritten = told.found()?;
+        let reader = |number: u64| ((number / self.job.verify.one_in()) % u64::from(self.slots)) as Slot;
+        self.puts.hear(told, |number| self.own.contains(&reader(number)));
+        Ok(())
+    }
+
+    fn part(&self) -> Result<SharePart, JobError> {
+        let found = std::mem::take(&mut *self.found.lock().unwrap_or_else(PoisonError::into_inner));
+        SharePart::of(&GrowPart { found, puts: self.puts.sums() })
+    }
+
+    fn join(&self, part: SharePart) -> Result<(), JobError> {
+        let GrowPart { found, puts } = part.found()?;
+        self.take(found);
+        self.puts.join(puts);
+        Ok(())
     }
 
     fn largest_reply_bytes(&self) -> Option<u64> {

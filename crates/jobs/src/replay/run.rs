@@ -3,6 +3,7 @@
 use super::ReplayPace;
 use super::judge::Found;
 use super::lives::{KeyLives, SentLife};
+use super::own_keys::OwnKeys;
 use super::trial::{HeldMark, ReplayTally, ReplayTrial};
 use crate::expires::MOMENT_BYTES;
 use crate::in_order::{InOrder, belongs};
@@ -294,11 +295,11 @@ impl Worker for Run<'_> {
     }
 }
 
-/// Puts every key once: key number n by slot n modulo slots.
+/// Puts every key once.
 pub struct Loads<'a> {
     trial: &'a ReplayTrial<'a>,
     /// The key each slot puts now or next.
-    keys: Vec<u64>,
+    keys: OwnKeys<'a>,
     sent: Vec<(u64, SentLife)>,
     key: Vec<u8>,
     value: Vec<u8>,
@@ -308,7 +309,7 @@ impl<'a> Loads<'a> {
     /// Makes a worker for these slots of the trial.
     pub fn new(trial: &'a ReplayTrial<'a>, slots: Range<Slot>) -> Loads<'a> {
         let sent = vec![(0, SentLife::Lasting); slots.len()];
-        Loads { trial, sent, keys: slots.map(u64::from).collect(), key: Vec::new(), value: Vec::new() }
+        Loads { trial, sent, keys: OwnKeys::new(trial, slots), key: Vec::new(), value: Vec::new() }
     }
 
     /// The mark of the put of a key.
@@ -319,20 +320,17 @@ impl<'a> Loads<'a> {
 
 impl Worker for Loads<'_> {
     fn next(&mut self, slot: Slot) -> Step<'_> {
-        let id = self.keys[slot as usize];
-        if id >= self.trial.job.trace.keys().len() as u64 {
-            return Step::Finished;
-        }
-        let mark = self.mark(id as u32);
+        let Some(id) = self.keys.of(slot) else { return Step::Finished };
+        let mark = self.mark(id);
         let Loads { trial, sent, key, value, .. } = self;
         let life = trial.lives.as_ref().map_or(SentLife::Lasting, |lives| lives.sent(None));
         sent[slot as usize] = (trial.lives.as_ref().map_or(0, KeyLives::now_ns), life);
-        put(trial, id as u32, mark, life, key, value)
+        put(trial, id, mark, life, key, value)
     }
 
     fn reply(&mut self, slot: Slot, reply: &Reply<'_>) -> Result<(), Offence> {
-        let id = self.keys[slot as usize] as u32;
-        self.keys[slot as usize] += u64::from(self.trial.slots);
+        let Some(id) = self.keys.of(slot) else { return Ok(()) };
+        self.keys.step(slot);
         was_put(self.trial, id, self.mark(id), self.sent[slot as usize], reply)
     }
 }

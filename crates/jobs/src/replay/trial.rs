@@ -8,7 +8,8 @@ use super::values::Contents;
 use super::{Evictions, Loading, Replay};
 use crate::expires::MOMENT_BYTES;
 use crate::states::StateDoubts;
-use jobkit::{Offence, Phase, Trial, TrialSetup, Worker};
+use jobkit::{JobError, Offence, Phase, Share, SharePart, Trial, TrialSetup, Worker};
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
@@ -24,6 +25,7 @@ pub type HeldMark = Option<u32>;
 pub struct ReplayTrial<'a> {
     pub(super) job: &'a Replay,
     pub(super) slots: u32,
+    pub(super) share: Share,
     pub(super) keeps: Keeps,
     pub(super) contents: Contents,
     /// What each key holds: the mark of a write and one, 0 for none. A key is one worker's at any time.
@@ -35,10 +37,29 @@ pub struct ReplayTrial<'a> {
     /// When values must be there and when not, where the trace gives times to live.
     pub(super) lives: Option<KeyLives>,
     any_doubt: AtomicBool,
+    /// What other shares know of their keys.
+    joined: Mutex<KeysOfOthers>,
+}
+
+/// What is known of the keys of other shares at the end.
+#[derive(Clone, Copy, Default, Serialize, Deserialize)]
+struct KeysOfOthers {
+    left: u64,
+    account: WriteAccount,
+}
+
+/// What a share has found.
+#[derive(Serialize, Deserialize)]
+struct ReplayPart {
+    tally: ReplayTally,
+    found: FoundKeys,
+    wrong: BTreeMap<u32, WrongKey>,
+    keys: KeysOfOthers,
+    any_doubt: bool,
 }
 
 /// What the requests came to.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy, Default, Serialize, Deserialize)]
 pub struct ReplayTally {
     /// Gets that found a value.
     pub hits: u64,
@@ -53,7 +74,7 @@ pub struct ReplayTally {
 }
 
 /// What reading back found.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy, Default, Serialize, Deserialize)]
 pub struct FoundKeys {
     /// Keys that are there.
     pub keys: u64,
@@ -71,6 +92,7 @@ impl<'a> ReplayTrial<'a> {
         ReplayTrial {
             job,
             slots: setup.slots.max(1),
+            share: setup.share,
             keeps: setup.capabilities.keeps,
             contents: Contents::new(job.sizes.longest as usize, job.seed ^ setup.seed),
             held: (0..job.trace.keys().len()).map(|_| AtomicU32::new(0)).collect(),
@@ -80,6 +102,7 @@ impl<'a> ReplayTrial<'a> {
             doubts: Mutex::default(),
             lives: job.lives().then(|| KeyLives::new(job.trace.keys().len(), &setup.capabilities, job.pace)),
             any_doubt: AtomicBool::new(false),
+            joined: Mutex::default(),
         }
     }
 
@@ -233,6 +256,11 @@ impl<'a> ReplayTrial<'a> {
         trace::hits(trace, eviction, size, *filling, sizes.usual())
     }
 
+    /// Keys that hold a value.
+    fn holding(&self) -> u64 {
+        (0..self.held.len() as u32).filter(|&id| self.held(id).is_some()).count() as u64
+    }
+
     /// The number of the phase with the requests.
     fn timed(&self) -> usize {
         usize::from(self.job.loading == Loading::First)
@@ -299,7 +327,34 @@ impl Trial for ReplayTrial<'_> {
     }
 
     fn account(&self) -> Option<WriteAccount> {
-        (!self.may_drop()).then(|| locked(&self.doubts).account())
+        (!self.may_drop()).then(|| {
+            let mut account = locked(&self.doubts).account();
+            account.merge(locked(&self.joined).account);
+            account
+        })
+    }
+
+    /// A share loads, asks for and reads back keys of its own, so it tells nothing.
+    fn part(&self) -> Result<SharePart, JobError> {
+        SharePart::of(&ReplayPart {
+            tally: *locked(&self.tally),
+            found: *locked(&self.found),
+            wrong: locked(&self.wrong).clone(),
+            keys: KeysOfOthers { left: self.holding(), account: locked(&self.doubts).account() },
+            any_doubt: self.any_doubt.load(Ordering::Acquire),
+        })
+    }
+
+    fn join(&self, part: SharePart) -> Result<(), JobError> {
+        let ReplayPart { tally, found, wrong, keys, any_doubt } = part.found()?;
+        self.take(tally);
+        self.take_found(found);
+        locked(&self.wrong).extend(wrong);
+        let mut joined = locked(&self.joined);
+        joined.left += keys.left;
+        joined.account.merge(keys.account);
+        self.any_doubt.fetch_or(any_doubt, Ordering::AcqRel);
+        Ok(())
     }
 
     fn judges_unfinished(&self) -> bool {
@@ -316,7 +371,7 @@ impl Trial for ReplayTrial<'_> {
 
     fn keys_left(&self) -> Option<u64> {
         let is_sure = self.lives.is_none() && !self.may_drop() && !self.any_doubt.load(Ordering::Acquire);
-        is_sure.then(|| (0..self.held.len() as u32).filter(|&id| self.held(id).is_some()).count() as u64)
+        is_sure.then(|| self.holding() + locked(&self.joined).left)
     }
 
     fn key(&self, index: u64, out: &mut Vec<u8>) -> bool {

@@ -3,6 +3,7 @@
 use super::values::Sizes;
 use super::{Loading, Times};
 use data::digest::of_lines;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use trace::{Filling, RequestKind, Trace};
 
@@ -81,7 +82,7 @@ fn pass(trace: &Trace, request: usize, over_us: &mut u64, held: &mut u32, bytes:
 }
 
 /// What became of a key that was answered wrong.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub struct WrongKey {
     /// Requests that were not answered right.
     pub requests: u32,

@@ -1,5 +1,6 @@
 //! Draws keys that exist.
 
+use super::dealt::DealtKeys;
 use super::workload::{Distribution, Workload};
 use data::scramble::Scramble;
 use data::wyrand::WyRand;
@@ -23,6 +24,13 @@ pub enum Chooser {
     },
     /// Rank 0 is the newest key.
     Latest(Arc<Zipf>),
+    /// Of what another way draws only the keys of one share.
+    Own {
+        /// The other way.
+        way: Box<Chooser>,
+        /// The keys.
+        keys: Arc<DealtKeys>,
+    },
 }
 
 impl Chooser {
@@ -57,6 +65,26 @@ impl Chooser {
                 rank => rank,
             },
             Chooser::Latest(zipf) => ids - 1 - zipf.draw(rng),
+            Chooser::Own { way, keys } => way.draw_own(rng, ids, keys),
+        }
+    }
+
+    /// Draws until it is a key of this share.
+    #[inline(never)]
+    fn draw_own(&self, rng: &mut WyRand, ids: u64, keys: &DealtKeys) -> u64 {
+        let drawn = || match self {
+            Chooser::Own { .. } => 0, // there is none within another
+            way => way.draw(rng, ids),
+        };
+        std::iter::repeat_with(drawn).find(|&id| keys.has(id)).unwrap_or(0)
+    }
+
+    /// Returns the key of a rank among `ids` keys.
+    pub fn of_rank(&self, rank: u64, ids: u64) -> u64 {
+        match self {
+            Chooser::Zipfian { scramble, loaded, .. } if rank < *loaded => scramble.key(rank),
+            Chooser::Latest(_) => ids - 1 - rank,
+            _ => rank,
         }
     }
 }

@@ -22,8 +22,7 @@ pub struct Load<'a> {
     next: Vec<(u64, Write)>,
     /// Of each slot: when its write was sent, where values have a time to live.
     sent_ns: Vec<u64>,
-    /// Where the keys lie, if not one behind the other.
-    scattered: Option<Scramble>,
+    order: KeyOrder,
     key: [u8; KEY_BYTES],
     value: Vec<u8>,
 }
@@ -33,16 +32,29 @@ impl<'a> Load<'a> {
     pub fn new(trial: &'a YcsbTrial<'a>, slots: Range<Slot>) -> Load<'a> {
         let first = slots.start;
         let next: Vec<_> = slots.map(|slot| (u64::from(slot), Write::default())).collect();
-        let scattered = match trial.workload.load {
-            LoadOrder::Rising | LoadOrder::Hashed => None,
-            LoadOrder::Scattered => Some(Scramble::new(trial.workload.records, trial.seed ^ SCATTERED)),
-        };
-        Load { trial, first, sent_ns: vec![0; next.len()], next, scattered, key: [0; KEY_BYTES], value: Vec::new() }
+        let order = trial.load_order();
+        Load { trial, first, sent_ns: vec![0; next.len()], next, order, key: [0; KEY_BYTES], value: Vec::new() }
     }
+}
 
-    /// The key with this place, from 0, in the order of the load.
-    fn id(&self, number: u64) -> u64 {
-        self.scattered.map_or(number, |scattered| scattered.key(number))
+/// Which key is put at which place.
+pub struct KeyOrder(Option<Scramble>);
+
+impl KeyOrder {
+    /// Returns the key with this place, from 0, in the order of the load.
+    #[inline]
+    pub fn id(&self, place: u64) -> u64 {
+        self.0.map_or(place, |scattered| scattered.key(place))
+    }
+}
+
+impl YcsbTrial<'_> {
+    /// Returns the order in which keys are loaded.
+    pub fn load_order(&self) -> KeyOrder {
+        KeyOrder(match self.workload.load {
+            LoadOrder::Rising | LoadOrder::Hashed => None,
+            LoadOrder::Scattered => Some(Scramble::new(self.workload.records, self.seed ^ SCATTERED)),
+        })
     }
 }
 
@@ -52,7 +64,7 @@ impl Worker for Load<'_> {
         if number >= self.trial.workload.records {
             return Step::Finished;
         }
-        let id = self.id(number);
+        let id = self.order.id(number);
         let write = self.trial.ledger.begin_write(id, self.first + slot);
         self.next[slot as usize].1 = write;
         self.key = self.trial.ledger.names.key(id);
@@ -68,9 +80,9 @@ impl Worker for Load<'_> {
         let (number, write) = self.next[slot as usize];
         self.next[slot as usize].0 += u64::from(self.trial.slots);
         if let (Some(lives), Reply::Done) = (&self.trial.lives, reply) {
-            lives.written(self.id(number), self.sent_ns[slot as usize]);
+            lives.written(self.order.id(number), self.sent_ns[slot as usize]);
         }
-        judge::written(&self.trial.ledger, self.id(number), self.first + slot, write, reply)
+        judge::written(&self.trial.ledger, self.order.id(number), self.first + slot, write, reply)
     }
 
     fn think(&self) -> Think {

@@ -11,10 +11,13 @@ use std::ops::Range;
 use std::sync::PoisonError;
 use store::{Operation, Reply, Slot};
 
-/// A thread's slots that read back. Key i is read by slot i modulo slots.
+/// A thread's slots that read back. Key i is read by slot i modulo slots; in a share, if it is the share's, and those that are beside its
+/// numbers behind all others.
 pub struct ReadBack<'a> {
     trial: &'a YcsbTrial<'a>,
+    /// Of each slot: its key, or beyond all keys a place among those beside.
     next: Vec<u64>,
+    beside: Vec<u64>,
     /// Of each slot: what was known of its key when it was asked for, where values have a time to live.
     asked: Vec<(Sight, Lifetime)>,
     key: [u8; KEY_BYTES],
@@ -24,9 +27,38 @@ pub struct ReadBack<'a> {
 impl<'a> ReadBack<'a> {
     /// Makes a worker for these slots of the trial.
     pub fn new(trial: &'a YcsbTrial<'a>, slots: Range<Slot>) -> ReadBack<'a> {
-        let next: Vec<u64> = slots.map(u64::from).collect();
-        ReadBack { trial, asked: vec![Default::default(); next.len()], next, key: [0; KEY_BYTES], valid: 0 }
+        // Those beside are read by the share's first slots.
+        let beside = if slots.start == trial.own.start { trial.keys.beside() } else { Vec::new() };
+        let mut next: Vec<u64> = slots.map(u64::from).collect();
+        for slot in 0..next.len() {
+            next[slot] = own_from(trial, next[slot], slot as u64);
+        }
+        ReadBack { trial, asked: vec![Default::default(); next.len()], next, beside, key: [0; KEY_BYTES], valid: 0 }
     }
+
+    /// The key a slot reads now.
+    fn id(&self, slot: Slot) -> Option<u64> {
+        let (next, ids) = (self.next[slot as usize], self.trial.ledger.ids());
+        if next < ids { Some(next) } else { self.beside.get((next - ids) as usize).copied() }
+    }
+
+    /// Gives a slot its next key.
+    fn step(&mut self, slot: Slot) {
+        let (next, ids) = (self.next[slot as usize], self.trial.ledger.ids());
+        self.next[slot as usize] = match next < ids {
+            true => own_from(self.trial, next + u64::from(self.trial.slots), slot.into()),
+            false => next + self.next.len() as u64,
+        };
+    }
+}
+
+/// The first key of this share from `next` on in steps of all slots; beyond all keys the place of the thread's slot of that number.
+fn own_from(trial: &YcsbTrial<'_>, mut next: u64, number: u64) -> u64 {
+    let ids = trial.ledger.ids();
+    while next < ids && !trial.keys.has(next) {
+        next += u64::from(trial.slots);
+    }
+    if next < ids { next } else { ids + number }
 }
 
 impl Drop for ReadBack<'_> {
@@ -37,10 +69,7 @@ impl Drop for ReadBack<'_> {
 
 impl Worker for ReadBack<'_> {
     fn next(&mut self, slot: Slot) -> Step<'_> {
-        let id = self.next[slot as usize];
-        if id >= self.trial.ledger.ids() {
-            return Step::Finished;
-        }
+        let Some(id) = self.id(slot) else { return Step::Finished };
         self.key = self.trial.ledger.names.key(id);
         if let Some(lives) = &self.trial.lives {
             let sight = self.trial.ledger.sight(id);
@@ -50,9 +79,8 @@ impl Worker for ReadBack<'_> {
     }
 
     fn reply(&mut self, slot: Slot, reply: &Reply<'_>) -> Result<(), Offence> {
-        let next = &mut self.next[slot as usize];
-        let id = *next;
-        *next += u64::from(self.trial.slots);
+        let Some(id) = self.id(slot) else { return Ok(()) };
+        self.step(slot);
         let sight = self.trial.ledger.sight(id);
         let judged = match &self.trial.lives {
             None => judge::read(&self.trial.values, &self.trial.ledger, id, sight, reply),

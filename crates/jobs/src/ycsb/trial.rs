@@ -1,6 +1,7 @@
 //! One execution: load, run, read back.
 
 use super::chooser::Chooser;
+use super::dealt::DealtKeys;
 use super::expiring::Expiring;
 use super::gone::Gone;
 use super::key::{KEY_BYTES, MAX_KEYS};
@@ -8,6 +9,7 @@ use super::lives::Lifetimes;
 use super::load::Load;
 use super::read_back::ReadBack;
 use super::run::Run;
+use super::shared::{FoundPart, JoinedWrites, Loaded};
 use super::value::Values;
 use super::versions::Ledger;
 use super::witnessed::Witnessed;
@@ -15,7 +17,7 @@ use super::workload::{Kind, RunLength, Workload};
 use super::{Verdicts, digest_of};
 use crate::expires::MOMENT_BYTES;
 use history::Collector;
-use jobkit::{Phase, Trial, Worker};
+use jobkit::{JobError, Phase, Share, SharePart, Trial, TrialSetup, Worker};
 use std::ops::Range;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
@@ -28,11 +30,17 @@ pub struct YcsbTrial<'a> {
     pub(super) inserts: Option<u64>,
     pub(super) seed: u64,
     pub(crate) slots: u32,
+    pub(super) share: Share,
+    /// The slots of this share, and its keys.
+    pub(super) own: Range<Slot>,
+    pub(super) keys: Arc<DealtKeys>,
     pub(crate) keeps: Keeps,
     pub(crate) values: Values,
     pub(crate) ledger: Ledger,
     pub(super) chooser: Chooser,
     pub(super) verdicts: Mutex<Verdicts>,
+    /// The writes of other shares.
+    pub(super) joined: Mutex<JoinedWrites>,
     /// Where values have a time to live.
     pub(super) lives: Option<Lifetimes>,
     /// Where what clients see is recorded.
@@ -51,19 +59,39 @@ const ROW_ROOM_BYTES: usize = 64;
 impl<'a> YcsbTrial<'a> {
     /// Makes an execution with `slots` slots, on an empty store.
     pub fn new(workload: &'a Workload, inserts: Option<u64>, seed: u64, slots: u32, keeps: Keeps) -> YcsbTrial<'a> {
+        let chooser = Chooser::new(workload, seed);
+        let setup = TrialSetup::alone(slots.max(1), store::Capabilities::BASIC, seed);
         YcsbTrial {
             workload,
             inserts,
             seed,
+            keys: DealtKeys::of(workload, &chooser, &setup).into(),
             slots: slots.max(1),
+            share: Share::whole(slots),
+            own: 0..slots.max(1),
             keeps,
             values: Values::new(workload.value_bytes, seed),
             ledger: Ledger::new(workload.records, inserts, slots.max(1)).named(workload.load.names()),
-            chooser: Chooser::new(workload, seed),
+            chooser,
             verdicts: Mutex::default(),
+            joined: Mutex::default(),
             lives: None,
             history: OnceLock::new(),
         }
+    }
+
+    /// Returns the same execution as a share of it. Where keys are written, each is drawn by the share that reads it back: no other knows
+    /// its versions.
+    pub(super) fn sharing(self, setup: &TrialSetup) -> YcsbTrial<'a> {
+        if setup.share.is_whole() {
+            return self;
+        }
+        let keys = Arc::new(DealtKeys::of(self.workload, &self.chooser, setup));
+        let chooser = match self.workload.mix.only_reads() {
+            true => self.chooser,
+            false => Chooser::Own { way: Box::new(self.chooser), keys: Arc::clone(&keys) },
+        };
+        YcsbTrial { share: setup.share, own: setup.own_slots(), keys, chooser, ..self }
     }
 
     /// Returns the same execution, with the times of its keys.
@@ -134,7 +162,7 @@ impl Trial for YcsbTrial<'_> {
     }
 
     fn account(&self) -> Option<WriteAccount> {
-        (self.keeps == Keeps::Everything).then(|| self.ledger.account())
+        (self.keeps == Keeps::Everything).then(|| self.writes())
     }
 
     fn expect_faults(&self) {
@@ -145,6 +173,9 @@ impl Trial for YcsbTrial<'_> {
         if self.keeps == Keeps::Nothing {
             return Err("the store keeps nothing".into());
         }
+        if !self.share.is_whole() {
+            return Err("each worker sees only its own clients; run it without --workers".into());
+        }
         if self.lives.is_some() {
             return Err("values have a time to live, so a missing one says nothing".into());
         }
@@ -153,7 +184,33 @@ impl Trial for YcsbTrial<'_> {
     }
 
     fn oldest_lost(&self) -> Option<Duration> {
-        self.ledger.oldest_lost()
+        self.ledger.oldest_lost().max(self.joined().oldest_lost)
+    }
+
+    /// Behind the load: which keys are there.
+    fn tell(&self, phase: usize) -> Result<SharePart, JobError> {
+        if phase == 1 && self.keeps == Keeps::Everything {
+            SharePart::of(&self.loaded())
+        } else {
+            Ok(SharePart::default())
+        }
+    }
+
+    fn hear(&self, _: usize, told: SharePart) -> Result<(), JobError> {
+        if told.is_empty() {
+            return Ok(());
+        }
+        self.learn(told.found::<Loaded>()?);
+        Ok(())
+    }
+
+    fn part(&self) -> Result<SharePart, JobError> {
+        SharePart::of(&self.found())
+    }
+
+    fn join(&self, part: SharePart) -> Result<(), JobError> {
+        self.join_found(part.found::<FoundPart>()?);
+        Ok(())
     }
 
     fn largest_reply_bytes(&self) -> Option<u64> {
@@ -177,7 +234,7 @@ impl Trial for YcsbTrial<'_> {
     }
 
     fn keys_left(&self) -> Option<u64> {
-        let is_sure = self.ledger.account().failed() == 0 && self.lives.is_none();
+        let is_sure = self.writes().failed() == 0 && self.lives.is_none();
         is_sure.then(|| self.ledger.ids())
     }
 

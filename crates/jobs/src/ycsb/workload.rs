@@ -148,6 +148,11 @@ impl Mix {
         }
     }
 
+    /// Returns whether nothing is ever written.
+    pub fn only_reads(&self) -> bool {
+        self.only == Some(Kind::Read)
+    }
+
     /// Returns whether this kind occurs.
     pub fn has(&self, kind: Kind) -> bool {
         let at = kind as usize;

@@ -328,7 +328,7 @@ pub fn run_with(
     timed_operations: u64,
 ) -> Outcome {
     job.suits(&capabilities).unwrap();
-    let trial = job.trial(&jobkit::TrialSetup { slots, capabilities, seed: 42 });
+    let trial = job.trial(&jobkit::TrialSetup::alone(slots, capabilities, 42));
     let mut offences = Offences::default();
     let (mut operations, mut planned) = (Vec::new(), Vec::new());
     for (number, phase) in trial.phases().into_iter().enumerate() {

@@ -72,7 +72,7 @@ fn run(job: &str, data: Option<&str>, set: &str, arrivals: Arrivals) -> Vec<(u64
     let Some(Opener::Embedded(open)) = catalog::find("ram").map(|info| info.opener) else { panic!("no ram store") };
     let ram = open(&Spec::private("ram"), std::path::Path::new("")).unwrap();
     let store = Failing { ram, one_in: 20 };
-    let trial = job.trial(&TrialSetup { slots: 8, capabilities: store.capabilities().clone(), seed: 42 });
+    let trial = job.trial(&TrialSetup::alone(8, store.capabilities().clone(), 42));
     let phases = trial.phases().len();
     let settings = Settings {
         clients: 4,

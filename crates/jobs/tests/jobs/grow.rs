@@ -72,7 +72,7 @@ fn gets_of_all_that_was_put_before_are_mixed_in_as_often_as_asked() {
 #[test]
 fn two_phases_go_on_at_shares_of_the_rate_the_first_came_to() {
     let job = job(42, &[("items", "6000"), ("mode", "two-phase"), ("reads", "0")]);
-    let trial = job.trial(&TrialSetup { slots: 7, capabilities: everything(), seed: 42 });
+    let trial = job.trial(&TrialSetup::alone(7, everything(), 42));
     let seen: Vec<_> = trial.phases().iter().map(|phase| (phase.stores, phase.pace)).collect();
     let share = |percent| (Some(1000), Pace::ShareOf { phase: 0, percent });
     assert_eq!(seen, [(Some(3000), Pace::Highest), share(50), share(80), share(95), (None, Pace::AsAsked)]);

@@ -20,6 +20,7 @@ mod registry;
 mod replay;
 mod replay_lives;
 mod sets;
+mod shares;
 mod threads;
 mod unfinished;
 mod ycsb;

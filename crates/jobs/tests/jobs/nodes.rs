@@ -140,7 +140,7 @@ fn run(info: &StoreInfo, spec: &str, set: &str, threads: u32) -> (Option<String>
     layers::check(info, &spec).unwrap();
     let store = layers::open(info, &spec, Path::new(directory.path())).unwrap();
     let settings = Settings { clients: threads, pipeline: 4, threads: Some(threads), ..Settings::default() };
-    let trial = job.trial(&TrialSetup { slots: settings.slots(), capabilities: CAPABILITIES, seed: 42 });
+    let trial = job.trial(&TrialSetup::alone(settings.slots(), CAPABILITIES, 42));
     let mut wrong = Vec::new();
     for phase in 0..trial.phases().len() {
         let stop = AtomicBool::new(false);

@@ -126,7 +126,7 @@ fn run(
     job.suits(store.capabilities()).unwrap();
     let (clients, pipeline) = load.slots;
     let capabilities = store.capabilities().clone();
-    let trial = job.trial(&TrialSetup { slots: clients * pipeline, capabilities, seed: 42 });
+    let trial = job.trial(&TrialSetup::alone(clients * pipeline, capabilities, 42));
     let mut outcomes = Vec::new();
     for (number, phase) in trial.phases().into_iter().enumerate() {
         // A job that knows its operations has them within the time; another is ended by the time.

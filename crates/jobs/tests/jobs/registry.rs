@@ -32,7 +32,7 @@ fn every_job_reads_back_off_the_clock_and_not_at_all_what_is_not_kept() {
         let phases = |keeps| {
             let capabilities =
                 Capabilities { native: OperationSet::of(&OperationKind::ALL), keeps, ..Capabilities::BASIC };
-            job.trial(&TrialSetup { slots: 4, capabilities, seed: 42 }).phases()
+            job.trial(&TrialSetup::alone(4, capabilities, 42)).phases()
         };
         let reading: Vec<_> =
             phases(Keeps::Everything).into_iter().filter(|it| it.purpose == Purpose::ReadBack).collect();

@@ -256,7 +256,7 @@ fn paced(job: &dyn Job) -> (engine::Outcome, u64) {
     let Opener::Embedded(open) = info.opener else { panic!() };
     let directory = tempfile::tempdir().unwrap();
     let ram = open(&Spec::private("ram"), directory.path()).unwrap();
-    let trial = job.trial(&TrialSetup { slots: 6, capabilities: ram.capabilities().clone(), seed: 42 });
+    let trial = job.trial(&TrialSetup::alone(6, ram.capabilities().clone(), 42));
     let settings =
         Settings { clients: 3, pipeline: 2, threads: Some(2), arrivals: Arrivals::Recorded, ..Settings::default() };
     let stop = AtomicBool::new(false);

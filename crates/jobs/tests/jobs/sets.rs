@@ -39,7 +39,7 @@ fn ram(way: &str) -> Box<dyn Store> {
 
 /// Runs every phase of a trial on the store as a whole.
 fn whole(job: &dyn Job, store: &dyn Store) -> (study::Answer, Vec<Reason>) {
-    let setup = TrialSetup { slots: 1, capabilities: store.capabilities().clone(), seed: 1 };
+    let setup = TrialSetup::alone(1, store.capabilities().clone(), 1);
     assert_eq!(job.suits(&setup.capabilities), Ok(vec![]));
     let trial = job.trial(&setup);
     for (number, phase) in trial.phases().iter().enumerate() {

@@ -20,7 +20,7 @@ fn run(job: &str, data: Option<&str>, set: &[(&str, &str)]) -> (Option<String>, 
     let (store, settings) = (ram(), Settings { clients: 4, pipeline: 4, threads: Some(4), ..Settings::default() });
     job.suits(store.capabilities()).unwrap();
     let capabilities = store.capabilities().clone();
-    let trial = job.trial(&TrialSetup { slots: settings.slots(), capabilities, seed: 42 });
+    let trial = job.trial(&TrialSetup::alone(settings.slots(), capabilities, 42));
     let (mut wrong, mut conflicts) = (Vec::new(), 0);
     for phase in 0..trial.phases().len() {
         let stop = AtomicBool::new(false);

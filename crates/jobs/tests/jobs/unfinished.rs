@@ -66,7 +66,7 @@ fn broken_off(case: &Case, after: u64, loses: bool) -> Option<Ended> {
     let job = jobs::prepare(jobs::find(case.job).unwrap(), case.data.map(str::to_owned), &set, 42).unwrap();
     let kinds: Vec<OperationKind> = OperationKind::ALL.into_iter().filter(|kind| !case.lacks.contains(kind)).collect();
     let capabilities = Capabilities { native: OperationSet::of(&kinds), ..everything() };
-    let trial = job.trial(&jobkit::TrialSetup { slots: SLOTS, capabilities, seed: 42 });
+    let trial = job.trial(&jobkit::TrialSetup::alone(SLOTS, capabilities, 42));
     assert!(trial.judges_unfinished(), "{}", case.job);
     let (mut memory, mut offences, mut left) = (Memory::default(), Offences::default(), after);
     let whole = ram();

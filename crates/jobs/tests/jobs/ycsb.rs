@@ -43,7 +43,7 @@ fn every_workload_is_valid_and_comes_to_the_known_digest_with_any_number_of_slot
 fn keys_whose_names_are_hashed_lie_among_the_loaded_ones_when_they_are_inserted_and_the_answer_is_the_same() {
     let sorted = |set: &str, from: u64| {
         let job = job(set);
-        let trial = job.trial(&jobkit::TrialSetup { capabilities: everything(), seed: 7, slots: 4 });
+        let trial = job.trial(&jobkit::TrialSetup::alone(4, everything(), 7));
         let mut keys: Vec<(Vec<u8>, bool)> = Vec::new();
         for index in 0.. {
             let mut key = Vec::new();

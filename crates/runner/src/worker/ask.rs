@@ -27,11 +27,7 @@ pub(crate) fn answer(
     if matches!(question, Question::Largest(_)) && query.holds != Holds::Counters {
         return Err(Refusal::Unsuited(format!("--top needs a job that counts; {} does not", assignment.job)));
     }
-    let setup = TrialSetup {
-        slots: assignment.settings.slots(),
-        capabilities: store.capabilities().clone(),
-        seed: assignment.seed,
-    };
+    let setup = TrialSetup::alone(assignment.settings.slots(), store.capabilities().clone(), assignment.seed);
     let native = |kind| store.capabilities().has(kind);
     let counters =
         query.holds == Holds::Counters && native(OperationKind::Increment) && native(OperationKind::GetCounter);

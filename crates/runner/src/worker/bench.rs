@@ -1,6 +1,8 @@
 //! What a worker has at hand, and who hears it.
 
 use crate::message::{FromWorker, Order};
+use crate::shares::Told;
+use engine::Begin;
 use jobkit::{Job, JobError, Params};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -13,6 +15,16 @@ pub(crate) trait Link {
 
     /// Says it and waits for what to do.
     fn ask(&mut self, report: FromWorker) -> Order;
+
+    /// Tells all shares of the trial this before their next phase, and waits for what each of them told, in their order.
+    fn exchange(&mut self, told: Told) -> Vec<Told> {
+        vec![told]
+    }
+
+    /// Says that every client is ready, and returns when the phase begins. If it is not to begin, the worker is stopped as well.
+    fn ready(&mut self) -> Begin {
+        Begin::Now
+    }
 }
 
 /// The things a worker has at hand.

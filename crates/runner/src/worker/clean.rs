@@ -92,7 +92,7 @@ const MOST_AT_ONCE: u64 = 64 * BATCH;
 /// The settings of the trial, with more operations in flight.
 fn many_at_once(settings: &Settings) -> Settings {
     let pipeline = settings.pipeline.max(AT_ONCE.div_ceil(settings.clients.max(1)));
-    Settings { pipeline, arrivals: Arrivals::Closed, duration: None, ..*settings }
+    Settings { pipeline, share: None, arrivals: Arrivals::Closed, duration: None, ..*settings }
 }
 
 /// Returns how many keys a trial has. It is found by halving, because a trial says only whether it has a key of a given number.

@@ -78,7 +78,7 @@ mod tests {
     fn keys_nobody_wrote_keys_that_are_gone_and_keys_the_store_dropped_are_counted() {
         for (job, left) in [("ycsb", 10_000), ("crud", 0), ("counts", 236_135), ("fans", 13_194), ("append", 20_000)] {
             let job = jobs::prepare(jobs::find(job).unwrap(), None, &[], 42).unwrap();
-            let trial = job.trial(&TrialSetup { slots: 1, capabilities: Capabilities::BASIC, seed: 42 });
+            let trial = job.trial(&TrialSetup::alone(1, Capabilities::BASIC, 42));
             let keys = |keys| Holding { keys: Some(keys), ..Holding::default() };
             assert_eq!(found(keys(left), &*trial), []);
             assert_eq!(found(keys(left + 10_000), &*trial), [(ReasonKind::ForeignData, 10_000)]);

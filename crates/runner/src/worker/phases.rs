@@ -1,27 +1,18 @@
 //! The phases of a trial, in the worker: each runs, is flushed and reported.
 
 use crate::message::{Assignment, Doing, FromWorker, Order, PhaseDone, UnderWay};
+use crate::shares::{PhasesDone, Told};
 use crate::worker::bench::{Bench, Link};
 use crate::worker::growth::Watch;
 use crate::worker::history::Recording;
-use engine::{Crew, End, Outages};
+use engine::{Begin, Crew, End, Outages, Watcher};
 use host::ProcessUse;
-use jobkit::{Phase, Purpose, Trial};
+use jobkit::{JobError, Phase, Purpose, SharePart, Trial};
 use measure::Progress;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 use store::{SessionPlan, Store, Threading};
 use study::{CurvePoint, Reason, ReasonKind, SeriesPoint, Stall};
-
-/// The outcome of the phases.
-pub(crate) struct PhasesDone {
-    /// All were completed.
-    pub(crate) complete: bool,
-    /// What they left was read to the end, though one before was not completed.
-    pub(crate) read: bool,
-    /// Why nothing was read again over new connections, where a fault is to blame.
-    pub(crate) unread: Option<Reason>,
-}
 
 /// The phase in which the final state is read once more, over new connections.
 pub(crate) const READ_AGAIN: &str = "read again";
@@ -65,6 +56,8 @@ fn run_phases(
     let phases = trial.phases();
     let (mut complete, mut read, mut unreadable) = (true, false, false);
     for (index, phase) in phases.iter().enumerate().take(count) {
+        let Some(all_complete) = run.meet(index, phase, complete) else { return PhasesDone::BROKEN };
+        complete = all_complete;
         if !complete && phase.purpose != Purpose::ReadBack {
             continue;
         }
@@ -79,12 +72,12 @@ fn run_phases(
                 (complete, read) = (false, false);
                 unreadable |= phase.purpose == Purpose::ReadBack;
             }
-            _ => return PhasesDone { complete: false, read: false, unread: None },
+            _ => return PhasesDone::BROKEN,
         }
     }
     // Handles on a library end with every phase anyway.
     let connects = store.threading() != Threading::PerClient;
-    match phases.len() == count && complete && connects && trial.can_be_read_again() {
+    match phases.len() == count && connects && trial.can_be_read_again() && run.all_are_complete(complete) {
         true => run.again(),
         false => PhasesDone { complete, read: read && !unreadable, unread: None },
     }
@@ -141,6 +134,34 @@ impl Running<'_, '_, '_, '_> {
         }
     }
 
+    /// Exchanges with the other shares what each must know before a phase; whether the phases of all were completed so far. `None`: that
+    /// cannot be done.
+    fn meet(&mut self, index: usize, phase: &Phase, complete: bool) -> Option<bool> {
+        if self.assignment.settings.share().is_whole() {
+            return Some(complete);
+        }
+        let Running { trial, link, .. } = self;
+        let met = trial.tell(index).and_then(|part| {
+            let told = link.exchange(Told { complete, part });
+            let complete = told.iter().all(|told| told.complete);
+            told.into_iter().try_for_each(|told| trial.hear(index, told.part)).map(|()| complete)
+        });
+        met.map_err(|JobError(words)| self.broken(phase, words)).ok()
+    }
+
+    /// Returns whether all phases of all shares were completed.
+    fn all_are_complete(&mut self, complete: bool) -> bool {
+        if self.assignment.settings.share().is_whole() {
+            return complete;
+        }
+        let told = Told { complete, part: SharePart::default() };
+        self.link.exchange(told).iter().all(|told| told.complete)
+    }
+
+    fn broken(&mut self, phase: &Phase, words: String) {
+        self.link.say(FromWorker::Broken { phase: phase.name.into(), words });
+    }
+
     /// Runs a phase; how it ended. `None`: it could not be run, or was not to be.
     fn phase(&mut self, index: usize, phase: &Phase) -> Option<End> {
         let Running { store, trial, assignment, bench, link, recording, crew } = self;
@@ -148,33 +169,27 @@ impl Running<'_, '_, '_, '_> {
             return None;
         }
         let cpu_s = ProcessUse::now().cpu_s;
-        let mut growth = phase.stores.map(|_| Watch::begin(*store, &assignment.location, assignment.settings.deadline));
-        let mut watch = |progress: Progress| {
-            if let Some(growth) = &mut growth {
-                growth.look(progress.elapsed);
-            }
-            if bench.changed.load(Ordering::Relaxed) {
-                trial.changed();
-            }
-            if let Some(recording) = recording.filter(|_| phase.timed) {
-                recording.timed(progress.elapsed);
-            }
-            link.say(FromWorker::Progress(UnderWay::of(phase), progress));
-        };
+        let growth = phase.stores.map(|_| Watch::begin(*store, &assignment.location, assignment.settings.deadline));
+        let recording = recording.filter(|_| phase.timed);
+        let mut watching = Watching { trial: *trial, bench, link: &mut **link, recording, phase, growth };
         let begun = Instant::now();
-        let mut outcome = match crew.run(index, &mut watch) {
+        let ran = crew.run(index, &mut watching);
+        let growth = watching.growth;
+        let mut outcome = match ran {
             Ok(outcome) => outcome,
             Err(error) => {
-                link.say(FromWorker::Broken { phase: phase.name.into(), words: error.to_string() });
+                self.broken(phase, error.to_string());
                 return None;
             }
         };
-        if let Some(recording) = recording.filter(|_| phase.timed) {
+        if let Some(recording) = recording {
             recording.timed(begun.elapsed()); // one too short for progress
         }
         let mut curve = outcome.curve();
         let mut stalls = outcome.stalls().unwrap_or_else(|| stalls_of_series(&outcome.series(), &curve));
-        outcome.growth.clear(); // the curve says it in less
+        if assignment.settings.share().is_whole() {
+            outcome.growth.clear(); // the curve says it in less
+        }
         // A store that does not answer is not asked what it did: that would take another deadline.
         if let Some(growth) = growth.filter(|_| outcome.end != End::Unanswered) {
             growth.explain(outcome.elapsed, &mut curve, &mut stalls);
@@ -203,8 +218,37 @@ impl Running<'_, '_, '_, '_> {
     }
 }
 
+/// The one who watches a phase of a trial.
+struct Watching<'a, 'b> {
+    trial: &'a dyn Trial,
+    bench: &'a Bench<'b>,
+    link: &'a mut dyn Link,
+    recording: Option<&'a Recording>,
+    phase: &'a Phase,
+    growth: Option<Watch<'a>>,
+}
+
+impl Watcher for Watching<'_, '_> {
+    fn ready(&mut self) -> Begin {
+        self.link.ready()
+    }
+
+    fn progress(&mut self, progress: Progress) {
+        if let Some(growth) = &mut self.growth {
+            growth.look(progress.elapsed);
+        }
+        if self.bench.changed.load(Ordering::Relaxed) {
+            self.trial.changed();
+        }
+        if let Some(recording) = self.recording {
+            recording.timed(progress.elapsed);
+        }
+        self.link.say(FromWorker::Progress(UnderWay::of(self.phase), progress));
+    }
+}
+
 /// The stalls of an open loop, with the records stored when they began.
-fn stalls_of_series(series: &[SeriesPoint], curve: &[CurvePoint]) -> Vec<Stall> {
+pub(crate) fn stalls_of_series(series: &[SeriesPoint], curve: &[CurvePoint]) -> Vec<Stall> {
     let stored =
         |at_s: f64| curve.partition_point(|point| point.at_s <= at_s).checked_sub(1).map_or(0, |at| curve[at].records);
     analysis::stalls(series).into_iter().map(|stall| Stall { records: stored(stall.at_s), ..stall }).collect()

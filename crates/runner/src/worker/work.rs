@@ -1,13 +1,14 @@
 //! What a worker does: open the store where it is, run the phases, and report the result.
 
 use crate::message::{Assignment, ChangedBy, Doing, Finish, FromWorker, Inspection, OpenedStore, Refusal, Task};
+use crate::shares::{self, ShareFound};
 use crate::worker::ask;
 use crate::worker::bench::{Bench, Link};
 use crate::worker::clean;
 use crate::worker::crash;
 use crate::worker::history::Recording;
 use crate::worker::holding;
-use crate::worker::phases::{Extent, PhasesDone, phases};
+use crate::worker::phases::{Extent, phases};
 use engine::Outages;
 use host::ProcessUse;
 use jobkit::TrialSetup;
@@ -15,7 +16,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Instant;
 use store::{Belongings, Capabilities, Keeps, Store};
-use study::{Answer, LeftCount, Target};
+use study::{LeftCount, Target};
 
 /// Carries out a task.
 pub(crate) fn perform(task: &Task, bench: &Bench<'_>, link: &mut dyn Link) {
@@ -47,7 +48,7 @@ pub(crate) fn perform(task: &Task, bench: &Bench<'_>, link: &mut dyn Link) {
 fn clear(store: &dyn Store, clearing: &Assignment, bench: &Bench<'_>, link: &mut dyn Link) -> Result<(), Refusal> {
     // It is asked what it can do, as it was then: which keys a job has may rest on that.
     let slots = clearing.settings.slots(); // a script may write keys per client
-    let setup = TrialSetup { slots, capabilities: Capabilities::given(store), seed: clearing.seed };
+    let setup = TrialSetup::alone(slots, Capabilities::given(store), clearing.seed);
     let Some(keys) = &clearing.keys else { return Ok(()) };
     let deleted = clean::carry_out(keys, store, &clearing.settings, bench, &setup, link)?;
     if bench.stop.load(Ordering::Relaxed) {
@@ -89,7 +90,11 @@ fn carry_out(
     link.say(FromWorker::Opened(OpenedStore { emulated, ..opened }));
 
     let keeps = capabilities.keeps;
-    let setup = TrialSetup { slots: assignment.settings.slots(), capabilities, seed: assignment.seed };
+    let share = assignment.settings.share();
+    let setup = TrialSetup { slots: assignment.settings.slots(), share, capabilities, seed: assignment.seed };
+    if !share.is_whole() {
+        job.shareable(&setup).map_err(|error| Refusal::Unsuited(error.0))?;
+    }
     if let Some(keys) = &assignment.keys {
         clean::carry_out(keys, store, &assignment.settings, bench, &setup, link)?;
     }
@@ -111,32 +116,27 @@ fn carry_out(
     ProcessUse::reset_peak();
     let all = trial.phases().len();
     let extent = Extent { count: all, recording: recording.as_ref() };
-    let PhasesDone { complete, read, unread } = phases(store, trial.as_ref(), extent, assignment, bench, link);
-    // An answer of half a job would only repeat what the reasons say already; what it has lost is wrong all the same.
-    let (answer, mut answer_reasons) = match (complete, read) {
-        (true, _) => trial.answer(),
-        (false, true) => (Answer::default(), trial.answer().1),
-        (false, false) => Default::default(),
+    let done = phases(store, trial.as_ref(), extent, assignment, bench, link);
+    let mut finish = match share.is_whole() {
+        true => {
+            let is_asked = done.complete
+                && done.unread.is_none()
+                && keeps == Keeps::Everything
+                && assignment.spec.target == Target::Private;
+            let mut finish = shares::finish(job.as_ref(), trial.as_ref(), keeps, done);
+            if is_asked {
+                link.say(FromWorker::Does(Doing::Count));
+                finish.answer_reasons.extend(holding::reasons(store, trial.as_ref()));
+            }
+            finish
+        }
+        false => {
+            let part = trial.part().map_err(|error| Refusal::Unsuited(error.0))?;
+            Finish { complete: done.complete, share: Some(ShareFound { done, part }), ..Finish::default() }
+        }
     };
-    let can_be_asked = unread.is_none();
-    answer_reasons.extend(unread);
-    if complete && can_be_asked && keeps == Keeps::Everything && assignment.spec.target == Target::Private {
-        link.say(FromWorker::Does(Doing::Count));
-        answer_reasons.extend(holding::reasons(store, trial.as_ref()));
-    }
-    let mut finish = Finish {
-        complete,
-        answer,
-        answer_reasons,
-        known_digest: (keeps == Keeps::Everything && complete).then(|| job.known_digest()).flatten(),
-        logical_bytes: trial.logical_bytes(),
-        keys_left: trial.keys_left().filter(|_| complete),
-        resent: store.resent(),
-        account: if complete || read { trial.account() } else { None },
-        oldest_lost: trial.oldest_lost(),
-        history: None,
-        peak_rss_bytes: ProcessUse::now().peak_rss_bytes,
-    };
+    finish.resent = store.resent();
+    finish.peak_rss_bytes = ProcessUse::now().peak_rss_bytes;
     if let Some(recording) = recording {
         link.say(FromWorker::Does(Doing::CheckHistory));
         finish.history = Some(recording.findings(trial));

@@ -20,7 +20,7 @@ pub fn opened(text: &str, data: Option<&str>, set: &[(&str, &str)]) -> Result<Bo
 
 /// Runs the first phase with one client, every get of which misses, where a script may compute so long.
 pub fn run_with_deadline(job: &dyn Job, deadline_ms: u64) -> (Answer, Vec<Reason>) {
-    let trial = job.trial(&TrialSetup { slots: 1, capabilities: super::harness::everything(), seed: 1 });
+    let trial = job.trial(&TrialSetup::alone(1, super::harness::everything(), 1));
     trial.set_deadline(Duration::from_millis(deadline_ms));
     let mut worker = trial.worker(0, 0..1);
     while let jobkit::Step::Operation(_) = worker.next(0) {

@@ -120,7 +120,7 @@ fn the_keys_of_commands_are_among_those_of_the_script_and_nobody_counts_them() {
     let job =
         opened("function run(client) kv.command('LMOVE', 'a', 'b', 'LEFT', 'LEFT') kv.put('c', '') end", None, &[])
             .unwrap();
-    let trial = job.trial(&TrialSetup { slots: 1, capabilities: everything(), seed: 1 });
+    let trial = job.trial(&TrialSetup::alone(1, everything(), 1));
     let mut keys: Vec<Vec<u8>> = Vec::new();
     let mut key = Vec::new();
     while trial.key(keys.len() as u64, &mut key) {

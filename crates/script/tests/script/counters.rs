@@ -194,7 +194,7 @@ fn counters_that_are_deleted_are_not_among_the_keys_that_are_left() {
       kv.increment_field('r', 'f') kv.increment_field('s', 'f') kv.delete('s')
     end";
     let job = opened(text, None, &[]).unwrap();
-    let trial = job.trial(&TrialSetup { slots: 1, capabilities: everything(), seed: 1 });
+    let trial = job.trial(&TrialSetup::alone(1, everything(), 1));
     let mut worker = trial.worker(0, 0..1);
     let mut store = Store::default();
     while let jobkit::Step::Operation(operation) = worker.next(0) {

@@ -15,7 +15,7 @@ const DEADLINE: Duration = Duration::from_millis(200);
 
 /// Runs all phases with one client while nodes fail on purpose, timed ones for this many answers.
 fn endured(job: &dyn Job, answers: u32, mut fails: impl FnMut(&Request) -> bool) -> (Answer, Vec<Reason>) {
-    let trial = job.trial(&TrialSetup { slots: 1, capabilities: everything(), seed: 1 });
+    let trial = job.trial(&TrialSetup::alone(1, everything(), 1));
     trial.set_deadline(DEADLINE);
     trial.expect_faults();
     let (mut memory, mut wrong) = (Memory::default(), Vec::new());

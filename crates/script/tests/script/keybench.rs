@@ -120,7 +120,7 @@ fn at_a_rate_units_are_due_and_not_their_operations() {
     let job = opened(text, None, &[("seconds", "1")]).unwrap();
     let Some(Opener::Embedded(open)) = catalog::find("ram").map(|info| info.opener) else { panic!("no ram store") };
     let ram = open(&study::Spec::private("ram"), std::path::Path::new("")).unwrap();
-    let trial = job.trial(&TrialSetup { slots: 4, capabilities: ram.capabilities().clone(), seed: 1 });
+    let trial = job.trial(&TrialSetup::alone(4, ram.capabilities().clone(), 1));
     let settings = Settings {
         clients: 4,
         arrivals: Arrivals::Fixed { ops_per_s: 200.0 },

@@ -102,7 +102,7 @@ fn only_phases_on_the_clock_are_repeated_as_long_as_there_is_time() {
     let text = "function load(c) kv.put('a', 'x') end function run(c) kv.get('a') end function check(c) kv.get('a') end
 function answer() kv.say(kv.get('a')) end";
     let job = opened(text, None, &[("seconds", "1")]).unwrap();
-    let trial = job.trial(&TrialSetup { slots: 1, capabilities: everything(), seed: 1 });
+    let trial = job.trial(&TrialSetup::alone(1, everything(), 1));
     let phases = trial.phases();
     assert_eq!(
         phases.iter().map(|phase| phase.name).collect::<Vec<_>>(),

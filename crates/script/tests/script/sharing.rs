@@ -22,7 +22,7 @@ fn ram() -> Box<dyn Store> {
 /// All phases of a script on `ram`, with twelve clients on four threads.
 fn on_threads(text: &str, seed: u64) -> (Answer, Vec<Reason>) {
     let (job, ram) = (opened(text, None, &[]).unwrap(), ram());
-    let trial = job.trial(&TrialSetup { slots: CLIENTS, capabilities: ram.capabilities().clone(), seed });
+    let trial = job.trial(&TrialSetup::alone(CLIENTS, ram.capabilities().clone(), seed));
     let settings = Settings { clients: CLIENTS, threads: Some(THREADS), seed, ..Settings::default() };
     let mut wrong = Vec::new();
     for phase in 0..trial.phases().len() {

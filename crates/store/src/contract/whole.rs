@@ -1,5 +1,6 @@
 //! The questions to a store as a whole, outside sessions: compaction, and counts and sums over all documents.
 
+use serde::{Deserialize, Serialize};
 use std::fmt;
 
 /// A field of a JSON document: names of object members from the top, as in `population` or `origin.iata`.
@@ -52,7 +53,7 @@ pub struct Reduction {
 }
 
 /// A group of a reduction.
-#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct ReductionGroup {
     /// The value of the field that the documents of the group share.
     pub key: String,

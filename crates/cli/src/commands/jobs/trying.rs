@@ -57,7 +57,7 @@ pub(super) fn try_out(info: &JobInfo, data: Option<&str>) -> Result<String, Comm
     if let Err(problem) = job.suits(&capabilities) {
         return Ok(format!("Not tried on {STORE}: {}.", problem.0));
     }
-    let trial = job.trial(&TrialSetup { slots: 1, capabilities, seed: SEED });
+    let trial = job.trial(&TrialSetup::alone(1, capabilities, SEED));
     let settings = Settings { threads: Some(1), seed: SEED, ..Settings::default() };
     trial.set_deadline(settings.deadline);
     run(&*store, trial.as_ref(), &settings).map(Tried::sentence).map_err(|words| CommandFailure {

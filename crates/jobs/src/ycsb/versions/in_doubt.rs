@@ -72,15 +72,31 @@ impl Ledger {
         self.times.get()?.oldest_lost()
     }
 
-    /// Returns the fate of the writes: keys of which something acknowledged was not to be seen, and writes that failed.
-    pub fn account(&self) -> WriteAccount {
-        let lost = self.lost.lock().unwrap_or_else(PoisonError::into_inner).len() as u64;
-        let mut account = WriteAccount { lost, ..WriteAccount::default() };
-        for (absent, present) in self.doubts().values().map(UncertainKey::failed) {
+    /// Returns the keys of which a write failed.
+    pub fn doubtful(&self) -> Vec<u64> {
+        self.doubts().keys().copied().collect()
+    }
+
+    /// Returns the keys of which something acknowledged was not to be seen.
+    pub fn lost_keys(&self) -> BTreeSet<u64> {
+        self.lost.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Returns the fate of the writes that failed, of keys that are meant.
+    pub fn failed_of(&self, is_meant: impl Fn(u64) -> bool) -> WriteAccount {
+        let mut account = WriteAccount::default();
+        for (_, doubt) in self.doubts().iter().filter(|&(&id, _)| is_meant(id)) {
+            let (absent, present) = doubt.failed();
             account.failed_absent += absent;
             account.failed_present += present;
         }
         account
+    }
+
+    /// Returns the fate of the writes: keys of which something acknowledged was not to be seen, and writes that failed.
+    pub fn account(&self) -> WriteAccount {
+        let lost = self.lost.lock().unwrap_or_else(PoisonError::into_inner).len() as u64;
+        WriteAccount { lost, ..self.failed_of(|_| true) }
     }
 
     #[cold]
