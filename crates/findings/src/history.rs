@@ -5,6 +5,7 @@ mod sentences;
 
 use crate::block::{Block, Tone};
 use crate::finding::{Arrangement, Finding};
+use crate::identity::label;
 use crate::view::{Grouped, View};
 use sentences::{HistoryVerdict, outcome, sentence, steps};
 use study::{Cell, History, TrialRecord};
@@ -36,7 +37,7 @@ fn blocks(it: &Grouped<'_>, view: &View<'_>) -> Vec<Block> {
         it.cells().iter().filter_map(|cell| seen(cell).map(|(trial, history)| (*cell, trial, history))).collect();
     let mut blocks = Vec::new();
     for (cell, trial, history) in &seen {
-        let text = sentence(cell, trial, history);
+        let text = sentence(&label(cell), &trial.faults, history);
         blocks.push(match outcome(history) {
             HistoryVerdict::Contradicted => Block::headline(text, Tone::Bad),
             HistoryVerdict::Linearizable => Block::plain(text),

@@ -3,6 +3,7 @@
 use crate::turn::{Turn, TurnEnd};
 use crate::{NodeChange, Offence, Phase, Preset, WhichNode};
 use history::Collector;
+use measure::Ticks;
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
@@ -330,6 +331,18 @@ pub trait Worker {
     /// Records this worker has stored so far, for jobs whose growth is watched; others store none.
     fn stored(&self) -> u64 {
         0
+    }
+
+    /// Hears the time, as the engine has just read it: what is sent next is not sent before.
+    #[inline(always)]
+    fn time_is(&mut self, now: Ticks) {
+        let _ = now;
+    }
+
+    /// Hears the time at which the replies that come next were all there.
+    #[inline(always)]
+    fn answered_by(&mut self, now: Ticks) {
+        let _ = now;
     }
 
     /// Carries out a turn of a slot whose session answers at once. Nothing overrides it: it is here so that the engine's loop is compiled

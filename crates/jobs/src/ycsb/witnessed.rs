@@ -2,9 +2,9 @@
 
 use super::key::number_in;
 use super::value::version_in;
-use history::{Collector, Deed, Reel};
+use history::{Collector, Reel, Said};
 use jobkit::{Arriving, Offence, Step, Think, Worker};
-use measure::Clock;
+use measure::{Clock, Ticks};
 use std::ops::Range;
 use std::time::Duration;
 use store::{Operation, OperationKind, Reply, Slot};
@@ -14,6 +14,12 @@ pub struct Witnessed<'a, W> {
     worker: W,
     first: Slot,
     clock: Clock,
+    /// At least a nanosecond, and less than reading the clock takes.
+    moment: Ticks,
+    /// The last time that is known: nothing that is sent from now on is sent before. The engine's, where it reads the clock anyway.
+    now: Ticks,
+    /// Whether that is also the time of the replies that come next.
+    is_of_replies: bool,
     in_flight: Vec<InFlight>,
     lane: Reel<'a>,
 }
@@ -23,7 +29,7 @@ struct InFlight {
     asks: Asks,
     key: u64,
     version: u64,
-    sent_ticks: u64,
+    sent: Ticks,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -36,11 +42,15 @@ enum Asks {
 impl<'a, W: Worker> Witnessed<'a, W> {
     /// Records what this worker of these slots sends and sees.
     pub fn new(worker: W, slots: Range<Slot>, history: &'a Collector) -> Witnessed<'a, W> {
-        let nothing = InFlight { asks: Asks::Nothing, key: 0, version: 0, sent_ticks: 0 };
+        let nothing = InFlight { asks: Asks::Nothing, key: 0, version: 0, sent: 0 };
+        let clock = Clock::get();
         Witnessed {
             worker,
             first: slots.start,
-            clock: Clock::get(),
+            now: clock.now(),
+            moment: clock.ticks(Duration::from_nanos(1)) + 1,
+            clock,
+            is_of_replies: false,
             in_flight: slots.map(|_| nothing).collect(),
             lane: Reel::new(history),
         }
@@ -49,41 +59,34 @@ impl<'a, W: Worker> Witnessed<'a, W> {
 
 impl<W> Witnessed<'_, W> {
     #[inline]
-    fn keep(&mut self, slot: Slot, action: Deed, answered_ticks: Option<u64>) {
-        let InFlight { key, sent_ticks, .. } = self.in_flight[slot as usize];
-        self.lane.keep(history::Encounter {
-            client: self.first + slot,
-            key,
-            action,
-            sent_ns: self.clock.ns(sent_ticks),
-            answered_ns: answered_ticks.map(|at| self.clock.ns(at)),
-        });
-    }
-
-    #[inline]
     fn heard(&mut self, slot: Slot, reply: &Reply<'_>) {
-        let now = self.clock.now();
-        let state = &mut self.in_flight[slot as usize];
-        let (asked, version) = (std::mem::replace(&mut state.asks, Asks::Nothing), state.version);
-        match (asked, reply) {
-            (Asks::Read, Reply::Value(value)) => {
-                if let Some(version) = version_in(value) {
-                    self.keep(slot, Deed::Read(version), Some(now));
-                }
-            }
-            (Asks::Read, Reply::Missing) => self.keep(slot, Deed::Read(0), Some(now)),
-            (Asks::Write, Reply::Failed(failure)) if failure.fate().may_have_happened() => {
-                self.keep(slot, Deed::Write(version), None);
-            }
-            (Asks::Write, Reply::Done) => self.keep(slot, Deed::Write(version), Some(now)),
-            _ => {}
+        if !self.is_of_replies {
+            self.now = self.clock.now();
         }
+        let client = self.first + slot;
+        let state = &mut self.in_flight[slot as usize];
+        let InFlight { asks, key, version, sent } = *state;
+        state.asks = Asks::Nothing;
+        let said = match (asks, reply) {
+            (Asks::Read, Reply::Value(value)) => match version_in(value) {
+                Some(version) => Said::read(client, version),
+                None => return,
+            },
+            (Asks::Read, Reply::Missing) => Said::missed(client),
+            (Asks::Write, Reply::Done) => Said::written(client, version),
+            (Asks::Write, Reply::Failed(failure)) if failure.fate().may_have_happened() => {
+                return self.lane.unanswered(key, Said::written(client, version), sent);
+            }
+            _ => return,
+        };
+        self.lane.answered(key, said, sent, self.now);
     }
 }
 
 impl<W: Worker> Worker for Witnessed<'_, W> {
     #[inline(always)]
     fn next(&mut self, slot: Slot) -> Step<'_> {
+        self.is_of_replies = false;
         let step = self.worker.next(slot);
         if let Step::Operation(operation) | Step::Check(operation) = &step {
             let state = &mut self.in_flight[slot as usize];
@@ -96,7 +99,8 @@ impl<W: Worker> Worker for Witnessed<'_, W> {
                 _ => Asks::Nothing,
             };
             state.key = operation.key().map_or(0, number_in);
-            state.sent_ticks = self.clock.now();
+            // Sooner than in truth, by the worker's own work: that contradicts less, never more. Behind the reply before it, as it is.
+            state.sent = self.now + self.moment;
         }
         step
     }
@@ -105,6 +109,17 @@ impl<W: Worker> Worker for Witnessed<'_, W> {
     fn reply(&mut self, slot: Slot, reply: &Reply<'_>) -> Result<(), Offence> {
         self.heard(slot, reply);
         self.worker.reply(slot, reply)
+    }
+
+    #[inline(always)]
+    fn time_is(&mut self, now: Ticks) {
+        self.now = now;
+    }
+
+    #[inline(always)]
+    fn answered_by(&mut self, now: Ticks) {
+        self.now = now;
+        self.is_of_replies = true;
     }
 
     fn ahead(&mut self, slot: Slot) -> Option<(OperationKind, &[u8])> {
@@ -147,10 +162,9 @@ impl<W: Worker> Worker for Witnessed<'_, W> {
 impl<W> Drop for Witnessed<'_, W> {
     /// What is still in flight may happen yet.
     fn drop(&mut self) {
-        for slot in 0..self.in_flight.len() {
-            let InFlight { asks, version, .. } = self.in_flight[slot];
-            if asks == Asks::Write {
-                self.keep(slot as Slot, Deed::Write(version), None);
+        for (client, state) in (self.first..).zip(&self.in_flight) {
+            if state.asks == Asks::Write {
+                self.lane.unanswered(state.key, Said::written(client, state.version), state.sent);
             }
         }
     }

@@ -1,14 +1,14 @@
 //! What clients saw, recorded while the phases run and checked after them.
 
 use crate::message::HistoryWish;
-use history::{Check, Collector, Conflict, Encounter};
+use history::{Check, Collector, Conflict, Deed, Encounter};
 use jobkit::Trial;
 use measure::Clock;
 use std::cell::Cell;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use study::{History, HistoryFlaw, HistoryOperation};
+use study::{History, HistoryAct, HistoryFlaw, HistoryOperation};
 
 /// The record of a trial, if one is kept.
 pub(crate) struct Recording {
@@ -22,7 +22,9 @@ pub(crate) struct Recording {
 impl Recording {
     /// Begins one for the trial, as wished.
     pub(crate) fn begin(trial: &dyn Trial, wish: &HistoryWish) -> Recording {
-        let collector = Arc::new(Collector::new(&wish.directory));
+        let clock = Clock::get();
+        let collector = Collector::new(&wish.directory).timed_by(Box::new(move |ticks| clock.ns(ticks)));
+        let collector = Arc::new(collector);
         let collector = trial.record_history(&collector).map(|()| collector);
         Recording { collector, file: wish.file.clone(), began: Cell::new(None) }
     }
@@ -85,7 +87,13 @@ fn told(check: &Check, times: &Times) -> History {
     let operation = |it: &Encounter| HistoryOperation {
         client: it.client,
         key: it.key,
-        writes: it.writes(),
+        act: match it.action {
+            Deed::Read(_) => HistoryAct::Read,
+            Deed::Missed(_) => HistoryAct::Miss,
+            Deed::Write(_) => HistoryAct::Write,
+            Deed::Delete(_) => HistoryAct::Delete,
+            Deed::Swap { .. } => HistoryAct::Increase,
+        },
         version: it.version(),
         sent_s: times.s(it.sent_ns),
         answered_s: it.answered_ns.map(|at| times.s(at)),
