@@ -3,7 +3,8 @@
 //! Writers ([`write()`]) put, overwrite, append and delete self-describing values. What they send, and when it was acknowledged, goes into a
 //! [`AckLedger`]: memory that another process shares, so that the writers may be killed at any instruction. After the crash the store is
 //! opened again and read in full ([`read`]); what is found is compared with the ledger, key by key ([`Findings`]), and
-//! [`promise`] says whether a level of durability held.
+//! [`promise`] says whether a level of durability held. Of clusters clients also read each other's keys meanwhile ([`Sight`]), and
+//! [`history()`] is what a checker of histories is given.
 //!
 //! What never lives here: starting or killing anything (host), when the crash comes (runner), tables and sentences (terminal).
 
@@ -13,6 +14,7 @@ mod ledger;
 mod promise;
 pub mod proof;
 mod reader;
+mod sight;
 mod stream;
 mod value;
 mod writer;
@@ -21,6 +23,7 @@ pub use audit::{Remains, audit};
 pub use findings::Findings;
 pub use ledger::{AckLedger, LateAnswer, Page, SentWrite, WriteKind, now_ns};
 pub use promise::{promise, ruled_out};
-pub use reader::{clear, left_over, read};
+pub use reader::{After, clear, left_over, read};
+pub use sight::{Reading, Seen, Sight, history};
 pub use stream::{PREFIX, WriteSet};
 pub use writer::{Endurance, write};

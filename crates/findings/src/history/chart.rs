@@ -1,6 +1,7 @@
 //! The smallest contradiction as a timeline: a row per client, a bar per operation.
 
-use super::sentences::{HistoryVerdict, act, ending, outcome, overlooked, sentence, span_s};
+use super::Origin;
+use super::sentences::{HistoryVerdict, act, ending, key_name, outcome, overlooked, sentence, span_s};
 use crate::block::{FigureColumn, FigureTable, FigureText, Tone};
 use crate::chart::{Chart, DataTable, slug};
 use crate::identity::label;
@@ -22,24 +23,24 @@ const SECONDS_FROM_S: f64 = 0.2;
 pub(super) fn charts(seen: &[(&Cell, &TrialRecord, &History)], part: &str) -> Vec<Chart> {
     let drawn = seen.iter().filter(|(_, _, history)| !history.smallest.is_empty());
     let chart = |(cell, trial, history): &(&Cell, &TrialRecord, &History)| {
-        timeline(&label(cell), part, history, &trial.faults, sentence(&label(cell), &trial.faults, history))
+        timeline(&format!("{} {part}", label(cell)), &label(cell), history, &trial.faults, Origin::FirstPhase)
     };
     drawn.map(chart).collect()
 }
 
-/// Returns the timeline of the smallest contradiction of a store with this name.
-pub(crate) fn timeline(name: &str, part: &str, history: &History, faults: &[FaultRecord], said: String) -> Chart {
+/// Returns the timeline of the smallest contradiction of a store with this name; the place is the chart's own.
+pub(crate) fn timeline(place: &str, name: &str, history: &History, faults: &[FaultRecord], origin: Origin) -> Chart {
     let what = match overlooked(history) {
         Some(_) => "a stale read",
         None => "the smallest contradiction",
     };
     Chart {
-        id: slug(&format!("histories {name} {part}")),
-        title: format!("{name}: {what}, key {}", history.smallest[0].key),
+        id: slug(&format!("histories {place}")),
+        title: format!("{name}: {what}, {}", key_name(history.smallest[0].key, origin)),
         note: NOTE.into(),
-        description: said,
+        description: sentence(name, faults, history),
         height: 120 + 58 * rows(&history.smallest).len() as u32,
-        option: option(faults, history),
+        option: option(faults, history, origin),
         table: operations(history),
     }
 }
@@ -69,12 +70,12 @@ struct Axis {
 }
 
 impl Axis {
-    fn of(operations: &[HistoryOperation]) -> Axis {
+    fn of(operations: &[HistoryOperation], origin: Origin) -> Axis {
         let (first_s, last_s) = span_s(operations).unwrap_or_default();
         let span_s = (last_s - first_s).max(1e-6);
         let (from_s, to_s) = (first_s - ROOM * span_s, last_s + ROOM * span_s);
         match span_s >= SECONDS_FROM_S {
-            true => Axis { from_s, to_s, zero_s: 0.0, unit_s: 1.0, name: "seconds since the first timed phase began" },
+            true => Axis { from_s, to_s, zero_s: 0.0, unit_s: 1.0, name: origin.axis() },
             false => {
                 let name = "milliseconds since the first of these operations was sent";
                 Axis { from_s, to_s, zero_s: first_s, unit_s: 1e-3, name }
@@ -88,6 +89,15 @@ impl Axis {
 
     fn share(&self, at_s: f64) -> f64 {
         (at_s - self.from_s) / (self.to_s - self.from_s)
+    }
+}
+
+impl Origin {
+    fn axis(self) -> &'static str {
+        match self {
+            Origin::FirstPhase => "seconds since the first timed phase began",
+            Origin::Crash => "seconds since the crash",
+        }
     }
 }
 
@@ -124,9 +134,9 @@ fn kind(it: &HistoryOperation, wrong: Option<&HistoryOperation>) -> (&'static st
     }
 }
 
-fn option(faults: &[FaultRecord], history: &History) -> Value {
+fn option(faults: &[FaultRecord], history: &History, origin: Origin) -> Value {
     let all = &history.smallest;
-    let axis = Axis::of(all);
+    let axis = Axis::of(all, origin);
     let wrong = overlooked(history);
     let wrong_read = wrong.as_ref().map(|it| it.read);
     let bar = |it: &HistoryOperation| {

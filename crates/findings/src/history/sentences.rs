@@ -1,5 +1,6 @@
 //! What is said of a history.
 
+use super::Origin;
 use study::{FaultRecord, History, HistoryAct, HistoryFlaw, HistoryOperation};
 use words::units;
 
@@ -98,6 +99,14 @@ pub(super) fn span_s(operations: &[HistoryOperation]) -> Option<(f64, f64)> {
     Some((from_s, to_s))
 }
 
+/// Names a key. In crashes each client has keys of its own: the upper half of the number is the client's.
+pub(super) fn key_name(key: u64, origin: Origin) -> String {
+    match origin {
+        Origin::FirstPhase => format!("key {key}"),
+        Origin::Crash => format!("key {} of client {}", key as u32, key >> 32),
+    }
+}
+
 /// Names what an operation did: `wrote version 7`, `read version 6`, `found nothing`.
 pub(super) fn act(it: &HistoryOperation) -> String {
     match (it.act, it.version) {
@@ -138,13 +147,13 @@ pub(super) fn overlooked(history: &History) -> Option<Overlooked<'_>> {
 }
 
 /// Tells the smallest contradiction, an operation per sentence, on a clock that begins with it.
-pub(super) fn steps(history: &History) -> impl Iterator<Item = String> {
+pub(super) fn steps(history: &History, origin: Origin) -> impl Iterator<Item = String> {
     let first_s = span_s(&history.smallest).map_or(0.0, |it| it.0);
     let head = history.smallest.first().map(|it| {
         format!(
-            "The smallest contradiction, on key {}, begins {}. Leave out any of its operations, and there is none:",
-            it.key,
-            began(first_s)
+            "The smallest contradiction, on {}, begins {}. Leave out any of its operations, and there is none:",
+            key_name(it.key, origin),
+            origin.began(first_s)
         )
     });
     let step = move |it: &HistoryOperation| {
@@ -158,10 +167,15 @@ pub(super) fn steps(history: &History) -> impl Iterator<Item = String> {
     head.into_iter().chain(history.smallest.iter().map(step).collect::<Vec<_>>()).chain(why(history))
 }
 
-fn began(first_s: f64) -> String {
-    match first_s < 0.0 {
-        true => format!("{} before the first timed phase", units::duration(-first_s)),
-        false => format!("{} into the timed phases", units::duration(first_s)),
+impl Origin {
+    fn began(self, first_s: f64) -> String {
+        let time = units::duration(first_s.abs());
+        match (self, first_s < 0.0) {
+            (Origin::FirstPhase, true) => format!("{time} before the first timed phase"),
+            (Origin::FirstPhase, false) => format!("{time} into the timed phases"),
+            (Origin::Crash, true) => format!("{time} before the crash"),
+            (Origin::Crash, false) => format!("{time} after the crash"),
+        }
     }
 }
 

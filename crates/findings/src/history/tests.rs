@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used)]
 
 use super::sentences::{sentence, steps};
-use super::{chart, seen};
+use super::{Origin, chart, seen};
 use study::{Cell, FaultRecord, History, HistoryAct, HistoryFlaw, HistoryOperation, TrialRecord};
 
 fn operation(client: u32, act: HistoryAct, version: u64, sent_s: f64, answered_s: f64) -> HistoryOperation {
@@ -51,7 +51,7 @@ fn a_stale_read_is_said_with_its_age_and_the_fault() {
         "cassandra: 312 stale reads, at most 41.0 ms old, the smallest contradiction at the time of 'at 5s freeze 2 for 3s (node2)'. Not \
          linearizable: 3 of 1,000 keys contradict themselves, in 120,000 operations on 1,000 keys."
     );
-    let told: Vec<String> = steps(&stale()).collect();
+    let told: Vec<String> = steps(&stale(), Origin::FirstPhase).collect();
     assert_eq!(told.len(), 5);
     assert_eq!(told[1], "client 0 wrote version 6: sent at +0 ns, answered at +1.00 ms.");
     assert!(told[4].starts_with("Version 7 was acknowledged 41.0 ms before the last read was sent"), "{}", told[4]);

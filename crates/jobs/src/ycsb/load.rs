@@ -4,8 +4,10 @@ use super::expiring;
 use super::judge;
 use super::key::KEY_BYTES;
 use super::trial::YcsbTrial;
+use super::value::version_in;
 use super::versions::Write;
 use super::workload::LoadOrder;
+use crate::witnessed::Telling;
 use data::scramble::Scramble;
 use jobkit::{Offence, Step, Think, Worker};
 use std::ops::Range;
@@ -43,6 +45,18 @@ impl<'a> Load<'a> {
     /// The key with this place, from 0, in the order of the load.
     fn id(&self, number: u64) -> u64 {
         self.scattered.map_or(number, |scattered| scattered.key(number))
+    }
+}
+
+impl Telling for Load<'_> {
+    #[inline]
+    fn key_number(&self, slot: Slot) -> u64 {
+        self.id(self.next[slot as usize].0)
+    }
+
+    #[inline]
+    fn version(value: &[u8]) -> Option<u64> {
+        version_in(value)
     }
 }
 

@@ -52,7 +52,10 @@ impl Recording {
         };
         let mut found = match checked {
             Err(why) => problem(why.to_string()),
-            Ok(check) => told(&check, &Times::since(self.began.get())),
+            Ok(check) => {
+                let times = Times::since(self.began.get());
+                told(&check, |at_ns| times.s(at_ns))
+            }
         };
         if let Some(wished) = self.file {
             let file = free(&wished);
@@ -82,7 +85,8 @@ impl Times {
     }
 }
 
-fn told(check: &Check, times: &Times) -> History {
+/// Tells what a check has found, with its times in seconds as `s` has them.
+pub(crate) fn told(check: &Check, s: impl Fn(u64) -> f64) -> History {
     let weaker = check.weaker;
     let operation = |it: &Encounter| HistoryOperation {
         client: it.client,
@@ -95,8 +99,8 @@ fn told(check: &Check, times: &Times) -> History {
             Deed::Swap { .. } => HistoryAct::Increase,
         },
         version: it.version(),
-        sent_s: times.s(it.sent_ns),
-        answered_s: it.answered_ns.map(|at| times.s(at)),
+        sent_s: s(it.sent_ns),
+        answered_s: it.answered_ns.map(&s),
     };
     History {
         operations: check.operations,

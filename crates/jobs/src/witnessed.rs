@@ -1,7 +1,5 @@
-//! A worker whose reads and writes are recorded: key, version and times.
+//! A worker whose operations are recorded: key, version and times.
 
-use super::key::number_in;
-use super::value::version_in;
 use history::{Collector, Reel, Said};
 use jobkit::{Arriving, Offence, Step, Think, Worker};
 use measure::{Clock, Ticks};
@@ -9,8 +7,17 @@ use std::ops::Range;
 use std::time::Duration;
 use store::{Operation, OperationKind, Reply, Slot};
 
+/// A worker of which it is known what key a slot is at, and whose values name their versions.
+pub trait Telling: Worker {
+    /// Returns the number of the key of the operation that a slot has in flight.
+    fn key_number(&self, slot: Slot) -> u64;
+
+    /// Returns the version that a value names.
+    fn version(value: &[u8]) -> Option<u64>;
+}
+
 /// The worker, and what each of its slots has in flight.
-pub struct Witnessed<'a, W> {
+pub struct Witnessed<'a, W: Telling> {
     worker: W,
     first: Slot,
     clock: Clock,
@@ -27,7 +34,6 @@ pub struct Witnessed<'a, W> {
 #[derive(Clone, Copy)]
 struct InFlight {
     asks: Asks,
-    key: u64,
     version: u64,
     sent: Ticks,
 }
@@ -37,12 +43,16 @@ enum Asks {
     Nothing,
     Read,
     Write,
+    /// One more, of a counter.
+    Increase,
+    /// The number of a counter.
+    Count,
 }
 
-impl<'a, W: Worker> Witnessed<'a, W> {
+impl<'a, W: Telling> Witnessed<'a, W> {
     /// Records what this worker of these slots sends and sees.
     pub fn new(worker: W, slots: Range<Slot>, history: &'a Collector) -> Witnessed<'a, W> {
-        let nothing = InFlight { asks: Asks::Nothing, key: 0, version: 0, sent: 0 };
+        let nothing = InFlight { asks: Asks::Nothing, version: 0, sent: 0 };
         let clock = Clock::get();
         Witnessed {
             worker,
@@ -57,25 +67,30 @@ impl<'a, W: Worker> Witnessed<'a, W> {
     }
 }
 
-impl<W> Witnessed<'_, W> {
+impl<W: Telling> Witnessed<'_, W> {
     #[inline]
     fn heard(&mut self, slot: Slot, reply: &Reply<'_>) {
         if !self.is_of_replies {
             self.now = self.clock.now();
         }
         let client = self.first + slot;
+        let key = self.worker.key_number(slot);
         let state = &mut self.in_flight[slot as usize];
-        let InFlight { asks, key, version, sent } = *state;
+        let InFlight { asks, version, sent } = *state;
         state.asks = Asks::Nothing;
+        let number = |number: &i64| number.cast_unsigned();
         let said = match (asks, reply) {
-            (Asks::Read, Reply::Value(value)) => match version_in(value) {
+            (Asks::Read, Reply::Value(value)) => match W::version(value) {
                 Some(version) => Said::read(client, version),
                 None => return,
             },
             (Asks::Read, Reply::Missing) => Said::missed(client),
             (Asks::Write, Reply::Done) => Said::written(client, version),
-            (Asks::Write, Reply::Failed(failure)) if failure.fate().may_have_happened() => {
-                return self.lane.unanswered(key, Said::written(client, version), sent);
+            (Asks::Increase, Reply::Number(it)) => Said::increased(client, number(it)),
+            (Asks::Count, Reply::Number(it)) => Said::counted(client, number(it)),
+            (Asks::Count, Reply::Missing) => Said::counted(client, 0),
+            (Asks::Write | Asks::Increase, Reply::Failed(failure)) if failure.fate().may_have_happened() => {
+                return self.lane.unanswered(key, asks.open(client, version), sent);
             }
             _ => return,
         };
@@ -83,7 +98,17 @@ impl<W> Witnessed<'_, W> {
     }
 }
 
-impl<W: Worker> Worker for Witnessed<'_, W> {
+impl Asks {
+    /// What may have been done, where nobody knows.
+    fn open(self, client: Slot, version: u64) -> Said {
+        match self {
+            Asks::Increase => Said::increased(client, 0),
+            _ => Said::written(client, version),
+        }
+    }
+}
+
+impl<W: Telling> Worker for Witnessed<'_, W> {
     #[inline(always)]
     fn next(&mut self, slot: Slot) -> Step<'_> {
         self.is_of_replies = false;
@@ -93,12 +118,13 @@ impl<W: Worker> Worker for Witnessed<'_, W> {
             state.asks = match operation {
                 Operation::Get { .. } => Asks::Read,
                 Operation::Put { value, .. } => {
-                    state.version = version_in(value).unwrap_or(0);
+                    state.version = W::version(value).unwrap_or(0);
                     Asks::Write
                 }
+                Operation::Increment { by: 1, .. } => Asks::Increase,
+                Operation::GetCounter { .. } => Asks::Count,
                 _ => Asks::Nothing,
             };
-            state.key = operation.key().map_or(0, number_in);
             // Sooner than in truth, by the worker's own work: that contradicts less, never more. Behind the reply before it, as it is.
             state.sent = self.now + self.moment;
         }
@@ -159,12 +185,13 @@ impl<W: Worker> Worker for Witnessed<'_, W> {
     }
 }
 
-impl<W> Drop for Witnessed<'_, W> {
+impl<W: Telling> Drop for Witnessed<'_, W> {
     /// What is still in flight may happen yet.
     fn drop(&mut self) {
-        for (client, state) in (self.first..).zip(&self.in_flight) {
-            if state.asks == Asks::Write {
-                self.lane.unanswered(state.key, Said::written(client, state.version), state.sent);
+        for (slot, state) in (0..).zip(&self.in_flight) {
+            if let Asks::Write | Asks::Increase = state.asks {
+                let said = state.asks.open(self.first + slot, state.version);
+                self.lane.unanswered(self.worker.key_number(slot), said, state.sent);
             }
         }
     }
