@@ -127,7 +127,7 @@ mod tests {
         assert!(said.iter().any(|it| it.contains("begins 10.0 ms before the crash")), "{said:?}");
         let chart = charts(&crash).remove(0);
         assert_eq!(chart.option["xAxis"]["name"], "seconds since the crash");
-        assert_eq!(chart.option["series"][0]["markArea"]["data"][0][0]["name"], "node2: kill");
+        assert_eq!(chart.option["series"][0]["markArea"]["data"][0][0]["name"], "node2 was down (killed)");
         assert!(chart.title.ends_with("a stale read, key 7 of client 1"), "{}", chart.title);
     }
 

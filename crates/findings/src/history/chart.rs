@@ -11,7 +11,7 @@ use words::units;
 
 const NOTE: &str = "A row per client, a bar per operation on the same key, from when it was sent to when it was answered; at it what it \
                     wrote or read. Each operation took effect at some moment within its bar; there is no choice of moments in which every \
-                    read sees the last write before it. Grey: while something was done to a node.";
+                    read sees the last write before it. Shaded: what happened to a node meanwhile.";
 
 /// The share of the time that is left free on both sides, for what is written at the bars.
 const ROOM: f64 = 0.08;
@@ -197,13 +197,19 @@ fn areas(faults: &[FaultRecord], axis: &Axis) -> Vec<Value> {
     faults.iter().filter_map(area).collect()
 }
 
-/// What was done to which node: `node2: freeze`.
+/// What happened to which node: `node2 was frozen`.
 fn doing(fault: &FaultRecord) -> String {
-    let act = fault.planned.split_whitespace().skip_while(|word| *word == "at").skip(1).take(1).collect::<String>();
-    match &fault.node[..] {
-        "" => act,
-        node => format!("{node}: {act}"),
-    }
+    let is = |act: &str| fault.planned.split_whitespace().any(|word| word == act);
+    let words = [
+        ("freeze", "was frozen"),
+        ("kill", "was down (killed)"),
+        ("stop", "was down (stopped)"),
+        ("restart", "started again"),
+        ("add", "joined"),
+    ];
+    let node = if fault.node.is_empty() { "the server" } else { &fault.node };
+    let done = words.into_iter().find(|(act, _)| is(act)).map_or(&fault.planned[..], |(_, words)| words);
+    format!("{node} {done}")
 }
 
 /// The operations that are drawn.
