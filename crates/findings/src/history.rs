@@ -54,8 +54,21 @@ fn blocks(it: &Grouped<'_>, view: &View<'_>) -> Vec<Block> {
 pub(crate) enum Origin {
     /// The first timed phase of a trial began.
     FirstPhase,
-    /// A crash.
-    Crash,
+    /// A crash. The client of this number is the one who read everything after it.
+    Crash {
+        /// Its number.
+        reader: u32,
+    },
+}
+
+impl Origin {
+    /// Names a client.
+    fn client(self, client: u32) -> String {
+        match self {
+            Origin::Crash { reader } if reader == client => "reader".into(),
+            _ => format!("client {client}"),
+        }
+    }
 }
 
 /// Tells what clients saw of a store of this name: a sentence, and the smallest contradiction step by step.

@@ -11,8 +11,8 @@ use std::sync::{Mutex, PoisonError};
 /// Operations that a thread keeps until it hands them on: a chunk that stays in the processor's second cache.
 const LANE_OPERATIONS: usize = 4096;
 
-/// Operations in memory, over all threads: 32 MiB. What comes then is in a file.
-const MEMORY_OPERATIONS: usize = 1 << 20;
+/// Operations in memory, over all threads: 128 MiB, half of what checking them takes. What comes then is in a file.
+const MEMORY_OPERATIONS: usize = 4 << 20;
 
 /// Operations that are checked at a time.
 const CHECKED_OPERATIONS: u64 = 4 << 20;
@@ -186,6 +186,7 @@ impl Collected {
     /// The operations of some keys.
     fn those(&self, are_wanted: impl Fn(u64) -> bool) -> io::Result<Vec<Encounter>> {
         let (mut all, mut counted) = (Vec::new(), Vec::new());
+        all.reserve(self.operations().min(CHECKED_OPERATIONS) as usize);
         self.each(&mut |record| {
             if are_wanted(record[0]) {
                 let operation = self.read(record);

@@ -12,7 +12,7 @@ pub(super) fn blocks(crash: &Crash) -> Vec<Block> {
         let Some((cut, history)) = shown(case) else { return Vec::new() };
         let mut blocks = vec![Block::plain(overall(case, crash.means))];
         if history.contradicted_keys > 0 {
-            blocks.extend(told(&name(case, cut), &faults(crash, cut), history, Origin::Crash));
+            blocks.extend(told(&name(case, cut), &faults(crash, cut), history, origin(crash)));
         }
         blocks
     };
@@ -24,9 +24,13 @@ pub(super) fn charts(crash: &Crash) -> Vec<Chart> {
     let of_case = |case: &CrashCase| {
         let (cut, history) = shown(case).filter(|(_, history)| !history.smallest.is_empty())?;
         let name = name(case, cut);
-        Some(timeline(&format!("crash {name}"), &name, history, &faults(crash, cut), Origin::Crash))
+        Some(timeline(&format!("crash {name}"), &name, history, &faults(crash, cut), origin(crash)))
     };
     crash.cases.iter().filter_map(of_case).collect()
+}
+
+fn origin(crash: &Crash) -> Origin {
+    Origin::Crash { reader: crash.clients }
 }
 
 fn name(case: &CrashCase, cut: &CrashCut) -> String {
@@ -114,7 +118,7 @@ mod tests {
             cuts: vec![cut(1, right), cut(2, lost)],
             ..CrashCase::default()
         };
-        Crash { means: CrashMeans::Kill, cases: vec![case], ..Crash::default() }
+        Crash { means: CrashMeans::Kill, clients: 8, cases: vec![case], ..Crash::default() }
     }
 
     #[test]
@@ -125,9 +129,10 @@ mod tests {
         assert!(said[0].contains("3 reads were stale, at most 2.50 s old"), "{said:?}");
         assert!(said[1].contains("cut 2: 3 stale reads") && said[1].contains("'at crash kill (node2)'"), "{said:?}");
         assert!(said.iter().any(|it| it.contains("begins 10.0 ms before the crash")), "{said:?}");
+        assert!(said.iter().any(|it| it.contains("reader found nothing: sent at +2.50 s")), "{said:?}");
         let chart = charts(&crash).remove(0);
         assert_eq!(chart.option["xAxis"]["name"], "seconds since the crash");
-        assert_eq!(chart.option["series"][0]["markArea"]["data"][0][0]["name"], "node2: kill");
+        assert_eq!(chart.option["series"][0]["markArea"]["data"][0][0]["name"], "node2 was down (killed)");
         assert!(chart.title.ends_with("a stale read, key 7 of client 1"), "{}", chart.title);
     }
 

@@ -11,7 +11,7 @@ use words::units;
 
 const NOTE: &str = "A row per client, a bar per operation on the same key, from when it was sent to when it was answered; at it what it \
                     wrote or read. Each operation took effect at some moment within its bar; there is no choice of moments in which every \
-                    read sees the last write before it. Grey: while something was done to a node.";
+                    read sees the last write before it. Shaded: what happened to a node meanwhile.";
 
 /// The share of the time that is left free on both sides, for what is written at the bars.
 const ROOM: f64 = 0.08;
@@ -39,25 +39,21 @@ pub(crate) fn timeline(place: &str, name: &str, history: &History, faults: &[Fau
         title: format!("{name}: {what}, {}", key_name(history.smallest[0].key, origin)),
         note: NOTE.into(),
         description: sentence(name, faults, history),
-        height: 120 + 58 * rows(&history.smallest).len() as u32,
+        height: 120 + 58 * rows(&history.smallest, origin).len() as u32,
         option: option(faults, history, origin),
         table: operations(history),
     }
 }
 
 /// The rows, one per client, in the order in which they are first heard of.
-fn rows(operations: &[HistoryOperation]) -> Vec<String> {
+fn rows(operations: &[HistoryOperation], origin: Origin) -> Vec<String> {
     let mut clients: Vec<u32> = Vec::new();
     for it in operations {
         if !clients.contains(&it.client) {
             clients.push(it.client);
         }
     }
-    clients.into_iter().map(row).collect()
-}
-
-fn row(client: u32) -> String {
-    format!("client {client}")
+    clients.into_iter().map(|client| origin.client(client)).collect()
 }
 
 /// The axis of time.
@@ -96,7 +92,7 @@ impl Origin {
     fn axis(self) -> &'static str {
         match self {
             Origin::FirstPhase => "seconds since the first timed phase began",
-            Origin::Crash => "seconds since the crash",
+            Origin::Crash { .. } => "seconds since the crash",
         }
     }
 }
@@ -140,7 +136,7 @@ fn option(faults: &[FaultRecord], history: &History, origin: Origin) -> Value {
     let wrong = overlooked(history);
     let wrong_read = wrong.as_ref().map(|it| it.read);
     let bar = |it: &HistoryOperation| {
-        let row = row(it.client);
+        let row = origin.client(it.client);
         // What was never answered goes on beyond the picture.
         let until_s = it.answered_s.unwrap_or(axis.to_s);
         // A bar that is too short to be seen is a little longer.
@@ -161,7 +157,7 @@ fn option(faults: &[FaultRecord], history: &History, origin: Origin) -> Value {
             _ => format!("{}{}", act(it), ending(it)),
         };
         json!({ "type": "scatter", "name": "", "symbolSize": 1, "silent": true, "tooltip": { "show": false },
-            "data": [[axis.at(it.sent_s), row(it.client)]], "itemStyle": { "color": "$ink" },
+            "data": [[axis.at(it.sent_s), origin.client(it.client)]], "itemStyle": { "color": "$ink" },
             "label": { "show": true, "formatter": said, "position": [if is_right { 4 } else { 0 }, above_px],
                 "align": if is_right { "right" } else { "left" }, "color": if colour == "$bad" { "$bad" } else { "$ink" }, "fontSize": 12 } })
     };
@@ -173,7 +169,7 @@ fn option(faults: &[FaultRecord], history: &History, origin: Origin) -> Value {
         first["markArea"] = json!({ "silent": true, "itemStyle": { "color": "$stall" }, "data": areas,
             "label": { "show": true, "position": "insideBottom", "color": "$ink", "fontSize": 11 } });
     }
-    let names: Vec<String> = rows(all).into_iter().rev().collect();
+    let names: Vec<String> = rows(all, origin).into_iter().rev().collect();
     let mut legend: Vec<&str> = all.iter().map(|it| kind(it, wrong_read).0).collect();
     legend.sort_unstable_by_key(|name| std::cmp::Reverse(*name));
     legend.dedup();
@@ -197,13 +193,19 @@ fn areas(faults: &[FaultRecord], axis: &Axis) -> Vec<Value> {
     faults.iter().filter_map(area).collect()
 }
 
-/// What was done to which node: `node2: freeze`.
+/// What happened to which node: `node2 was frozen`.
 fn doing(fault: &FaultRecord) -> String {
-    let act = fault.planned.split_whitespace().skip_while(|word| *word == "at").skip(1).take(1).collect::<String>();
-    match &fault.node[..] {
-        "" => act,
-        node => format!("{node}: {act}"),
-    }
+    let is = |act: &str| fault.planned.split_whitespace().any(|word| word == act);
+    let words = [
+        ("freeze", "was frozen"),
+        ("kill", "was down (killed)"),
+        ("stop", "was down (stopped)"),
+        ("restart", "started again"),
+        ("add", "joined"),
+    ];
+    let node = if fault.node.is_empty() { "the server" } else { &fault.node };
+    let done = words.into_iter().find(|(act, _)| is(act)).map_or(&fault.planned[..], |(_, words)| words);
+    format!("{node} {done}")
 }
 
 /// The operations that are drawn.

@@ -103,7 +103,7 @@ pub(super) fn span_s(operations: &[HistoryOperation]) -> Option<(f64, f64)> {
 pub(super) fn key_name(key: u64, origin: Origin) -> String {
     match origin {
         Origin::FirstPhase => format!("key {key}"),
-        Origin::Crash => format!("key {} of client {}", key as u32, key >> 32),
+        Origin::Crash { .. } => format!("key {} of client {}", key as u32, key >> 32),
     }
 }
 
@@ -162,7 +162,7 @@ pub(super) fn steps(history: &History, origin: Origin) -> impl Iterator<Item = S
             Some(at_s) => format!("answered at +{}", units::duration(at_s - first_s)),
             None => "never answered".into(),
         };
-        format!("client {} {}: sent at +{sent}, {answered}.", it.client, act(it))
+        format!("{} {}: sent at +{sent}, {answered}.", origin.client(it.client), act(it))
     };
     head.into_iter().chain(history.smallest.iter().map(step).collect::<Vec<_>>()).chain(why(history))
 }
@@ -173,8 +173,8 @@ impl Origin {
         match (self, first_s < 0.0) {
             (Origin::FirstPhase, true) => format!("{time} before the first timed phase"),
             (Origin::FirstPhase, false) => format!("{time} into the timed phases"),
-            (Origin::Crash, true) => format!("{time} before the crash"),
-            (Origin::Crash, false) => format!("{time} after the crash"),
+            (Origin::Crash { .. }, true) => format!("{time} before the crash"),
+            (Origin::Crash { .. }, false) => format!("{time} after the crash"),
         }
     }
 }

@@ -76,7 +76,7 @@ fn the_timeline_has_a_row_per_client_a_bar_per_operation_and_the_fault() {
     let bars: Vec<_> = series.iter().filter(|it| it["type"] == "line").collect();
     assert_eq!(bars.len(), 3);
     let area = &bars[0]["markArea"]["data"][0];
-    assert_eq!(area[0]["name"], "node2: freeze");
+    assert_eq!(area[0]["name"], "node2 was frozen");
     let (from_ms, to_ms) = (area[0]["xAxis"].as_f64().unwrap(), area[1]["xAxis"].as_f64().unwrap());
     assert!(
         (from_ms + 1.0).abs() < 1e-6 && to_ms > 45.0,
