@@ -5,7 +5,7 @@
 //! store, made before the operation is handed to the store; that it was acknowledged is one store of a time. A writer
 //! killed at any instruction so leaves whole entries only.
 
-use crate::sight::Sight;
+use crate::glance::Glance;
 use serde::{Deserialize, Serialize};
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -85,11 +85,11 @@ const HEAD: usize = 8;
 /// Where it stands how often the store has begun and ended what it was told to do meanwhile: odd while it is at it.
 const UPKEEP: usize = 1;
 /// Where it stands how many reads were answered.
-const SIGHTS: usize = 2;
+const GLANCES: usize = 2;
 /// Numbers of an entry: what, when it was sent, and when it was acknowledged.
 const ENTRY: usize = 3;
 /// Numbers of a read, behind the entries: of which key, what it saw, when it was sent, and when it was answered.
-const SIGHT: usize = 4;
+const GLANCE: usize = 4;
 
 impl AckLedger {
     /// Makes an empty one for this many clients with this many writes each. What is not used takes no memory.
@@ -127,7 +127,7 @@ impl AckLedger {
     }
 
     fn numbers_of_page(capacity: u32) -> usize {
-        HEAD + (ENTRY + SIGHT) * capacity as usize
+        HEAD + (ENTRY + GLANCE) * capacity as usize
     }
 
     fn bytes(clients: u32, capacity: u32) -> usize {
@@ -273,21 +273,21 @@ impl Page<'_> {
 
     /// Notes what a read of this client has seen; one that finds the page full is left out.
     #[inline]
-    pub fn see(&self, sight: Sight) {
-        let seen = self.numbers[SIGHTS].load(Ordering::Relaxed);
-        let at = HEAD + ENTRY * self.capacity as usize + SIGHT * seen as usize;
-        if let Some(place) = self.numbers.get(at..at + SIGHT) {
-            place.iter().zip(sight.numbers()).for_each(|(place, number)| place.store(number, Ordering::Relaxed));
-            self.numbers[SIGHTS].store(seen + 1, Ordering::Release);
+    pub fn see(&self, glance: Glance) {
+        let seen = self.numbers[GLANCES].load(Ordering::Relaxed);
+        let at = HEAD + ENTRY * self.capacity as usize + GLANCE * seen as usize;
+        if let Some(place) = self.numbers.get(at..at + GLANCE) {
+            place.iter().zip(glance.numbers()).for_each(|(place, number)| place.store(number, Ordering::Relaxed));
+            self.numbers[GLANCES].store(seen + 1, Ordering::Release);
         }
     }
 
     /// Returns what all reads of this client have seen, in their order.
-    pub fn sights(&self) -> Vec<Sight> {
-        let seen = self.numbers[SIGHTS].load(Ordering::Acquire) as usize;
+    pub fn glances(&self) -> Vec<Glance> {
+        let seen = self.numbers[GLANCES].load(Ordering::Acquire) as usize;
         let all = &self.numbers[HEAD + ENTRY * self.capacity as usize..];
-        let sight = |place: &[AtomicU64; SIGHT]| Sight::of(place.each_ref().map(|at| at.load(Ordering::Relaxed)));
-        all.as_chunks().0.iter().take(seen).map(sight).collect()
+        let glance = |place: &[AtomicU64; GLANCE]| Glance::of(place.each_ref().map(|at| at.load(Ordering::Relaxed)));
+        all.as_chunks().0.iter().take(seen).map(glance).collect()
     }
 
     /// Returns all writes sent so far, in their order.
@@ -309,7 +309,7 @@ pub fn now_ns() -> u64 {
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::{AckLedger, SentWrite, WriteKind};
-    use crate::sight::{Seen, Sight};
+    use crate::glance::{Glance, Glanced};
 
     #[test]
     fn a_writer_that_is_killed_leaves_whole_entries() {
@@ -358,18 +358,18 @@ mod tests {
         let entry = |kind, sent_at_ns, acknowledged_at_ns| SentWrite { key: 7, kind, sent_at_ns, acknowledged_at_ns };
         let (put, delete) = (entry(WriteKind::Put, 90, Some(99)), entry(WriteKind::Delete, 100, None));
         assert_eq!(other.page(1).entries(), [put, delete]);
-        let sights = [Seen::Version(1), Seen::Nothing, Seen::Foreign].map(|seen| Sight {
+        let glances = [Glanced::Version(1), Glanced::Nothing, Glanced::Foreign].map(|seen| Glance {
             client: 1,
             key: 7,
             seen,
             sent_at_ns: 3,
             answered_at_ns: 5,
         });
-        sights[..2].iter().for_each(|sight| page.see(*sight));
-        assert_eq!(other.page(1).sights(), sights[..2]);
-        page.see(sights[2]);
-        assert_eq!(other.page(1).sights().len(), 2, "it is full");
-        assert_eq!((other.page(1).sent(), other.page(0).sights()), (2, vec![]));
+        glances[..2].iter().for_each(|glance| page.see(*glance));
+        assert_eq!(other.page(1).glances(), glances[..2]);
+        page.see(glances[2]);
+        assert_eq!(other.page(1).glances().len(), 2, "it is full");
+        assert_eq!((other.page(1).sent(), other.page(0).glances()), (2, vec![]));
         assert_eq!(other.page(0).sent(), 0);
         assert!(AckLedger::open(&ledger.path(), 3, 2).is_err());
     }

@@ -2,8 +2,8 @@
 
 use crate::audit::{Remains, audit};
 use crate::findings::Findings;
+use crate::glance::{Glance, seen_in};
 use crate::ledger::{AckLedger, LateAnswer, now_ns};
-use crate::sight::{Sight, seen_in};
 use crate::stream::{PREFIX, WriteSet, key};
 use crate::value::labels;
 use std::time::Duration;
@@ -21,7 +21,7 @@ pub struct After {
     /// What is wrong with it.
     pub found: CrashFindings,
     /// What each key showed.
-    pub sights: Vec<Sight>,
+    pub glances: Vec<Glance>,
 }
 
 /// Reads every key that was written and says what is lost, torn, resurrected, invented, and where order was not kept.
@@ -38,7 +38,7 @@ pub fn read(
 ) -> Result<After, StoreError> {
     let mut client = BlockingClient::believing(64 << 20, store, PIPELINE, deadline)?;
     let mut findings = Findings::default();
-    let mut sights = Vec::new();
+    let mut glances = Vec::new();
     for number in 0..ledger.clients() {
         let sent = ledger.page(number).entries_at(crash_at_ns, late);
         let keys = keys(ledger, number);
@@ -55,9 +55,9 @@ pub fn read(
             {
                 return Err(StoreError::Session(failure.as_failure().words().to_owned()));
             }
-            sights.extend((first..).zip(&replies).filter_map(|(key, reply)| {
+            glances.extend((first..).zip(&replies).filter_map(|(key, reply)| {
                 let seen = seen_in(reply, set, number, key)?;
-                Some(Sight { client: number, key, seen, sent_at_ns, answered_at_ns })
+                Some(Glance { client: number, key, seen, sent_at_ns, answered_at_ns })
             }));
             all.extend((first..).zip(&replies).map(|(key, reply)| found(reply, set, number, key)));
         }
@@ -65,7 +65,7 @@ pub fn read(
         let mut take = |key: u32| std::mem::replace(&mut all[key as usize], Remains::Absent);
         audit(&sent, crash_at_ns, &mut take, &name, &mut findings);
     }
-    Ok(After { found: findings.done(), sights })
+    Ok(After { found: findings.done(), glances })
 }
 
 /// Says in words what an earlier crash has left of this set in a store of the user's.

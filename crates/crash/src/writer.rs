@@ -1,8 +1,8 @@
 //! Clients that write as fast as the store acknowledges, and note it in the ledger. No allocation per acknowledged write.
 
 use crate::WriteKind;
+use crate::glance::{Glance, Glanced, Reading, seen};
 use crate::ledger::{AckLedger, Page, now_ns};
-use crate::sight::{Reading, Seen, Sight, seen};
 use crate::stream::{Draws, KEY_BYTES, Stream, WriteSet, key};
 use crate::value::{Label, SHORTEST, value};
 use serde::{Deserialize, Serialize};
@@ -20,7 +20,7 @@ const MOST_FAILURES: u32 = 5;
 const REST: Duration = Duration::from_millis(5);
 const NAP: Duration = Duration::from_millis(1);
 
-/// Of so many of a client's last writes one is read.
+/// The number of a client's last writes of which one is read.
 const RECENT: u32 = 8;
 /// The stream of draws that say whose keys a client reads.
 const READS: u64 = 1 << 40;
@@ -182,9 +182,9 @@ impl WritingClient<'_> {
             (Asks::Read { client, key }, Reply::Value(_) | Reply::Missing) => {
                 let seen = match reply {
                     Reply::Value(value) => seen(value, self.set, client, key),
-                    _ => Seen::Nothing,
+                    _ => Glanced::Nothing,
                 };
-                self.page.see(Sight { client, key, seen, sent_at_ns: since_ns, answered_at_ns: now_ns });
+                self.page.see(Glance { client, key, seen, sent_at_ns: since_ns, answered_at_ns: now_ns });
             }
             (asks, failed) => {
                 self.failures += 1;

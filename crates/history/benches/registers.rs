@@ -1,6 +1,6 @@
 //! Operations recorded and checked per second, and the memory that takes: `cargo bench -p kvtrial-history`.
 
-use history::{Collector, Deed, Encounter, Reel, Said, check};
+use history::{Collector, Deed, Encounter, Reel, Told, check};
 use std::time::Instant;
 
 const OPERATIONS: u64 = 1_000_000;
@@ -31,8 +31,8 @@ fn recorded(operations: u64) {
     let begin = Instant::now();
     for number in 1..=operations / 2 {
         let (key, at) = (number % 1000, number * 100);
-        reel.answered(key, Said::written(0, number), at, at + 40);
-        reel.answered(key, Said::read(1, number), at + 50, at + 90);
+        reel.answered(key, Told::written(0, number), at, at + 40);
+        reel.answered(key, Told::read(1, number), at + 50, at + 90);
     }
     drop(reel);
     let recorded_ns = begin.elapsed().as_secs_f64() * 1e9 / operations as f64;

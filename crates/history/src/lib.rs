@@ -20,6 +20,6 @@ pub use checker::{Check, NotChecked, check, check_key};
 pub use contradiction::{Conflict, Contradiction};
 pub use lines::{LineError, read_lines, write_lines};
 pub use operation::{Deed, Encounter};
-pub use recorder::{Collected, Collector, Nanoseconds, Reel, Said};
+pub use recorder::{Collected, Collector, Nanoseconds, Reel, Told};
 pub use structures::{AppendSeen, Appended, CounterSeen, appends, counts};
 pub use weaker::Weaker;

@@ -242,48 +242,48 @@ fn mixed(key: u64) -> u64 {
 
 /// What a client did or saw. Clients are below 2^21, versions and counts below 2^40.
 #[derive(Clone, Copy, Debug)]
-pub struct Said(u64);
+pub struct Told(u64);
 
-impl Said {
+impl Told {
     #[inline]
-    fn of(kind: u64, client: u32, version: u64) -> Said {
-        Said(version << VERSION_SHIFT | kind << CLIENT_BITS | u64::from(client) & ((1 << CLIENT_BITS) - 1))
+    fn of(kind: u64, client: u32, version: u64) -> Told {
+        Told(version << VERSION_SHIFT | kind << CLIENT_BITS | u64::from(client) & ((1 << CLIENT_BITS) - 1))
     }
 
     /// It read this version.
     #[inline]
-    pub fn read(client: u32, version: u64) -> Said {
-        Said::of(READ, client, version)
+    pub fn read(client: u32, version: u64) -> Told {
+        Told::of(READ, client, version)
     }
 
     /// It read, and found nothing.
     #[inline]
-    pub fn missed(client: u32) -> Said {
-        Said::of(MISSED, client, 0)
+    pub fn missed(client: u32) -> Told {
+        Told::of(MISSED, client, 0)
     }
 
     /// It wrote this version.
     #[inline]
-    pub fn written(client: u32, version: u64) -> Said {
-        Said::of(WRITTEN, client, version)
+    pub fn written(client: u32, version: u64) -> Told {
+        Told::of(WRITTEN, client, version)
     }
 
     /// It deleted the key, as the version of this number.
     #[inline]
-    pub fn deleted(client: u32, version: u64) -> Said {
-        Said::of(DELETED, client, version)
+    pub fn deleted(client: u32, version: u64) -> Told {
+        Told::of(DELETED, client, version)
     }
 
     /// It increased a counter by one, which gave this number; any where there was no answer.
     #[inline]
-    pub fn increased(client: u32, number: u64) -> Said {
-        Said::of(INCREASED, client, number)
+    pub fn increased(client: u32, number: u64) -> Told {
+        Told::of(INCREASED, client, number)
     }
 
     /// It read this number of a counter.
     #[inline]
-    pub fn counted(client: u32, number: u64) -> Said {
-        Said::of(COUNTED, client, number)
+    pub fn counted(client: u32, number: u64) -> Told {
+        Told::of(COUNTED, client, number)
     }
 }
 
@@ -301,7 +301,7 @@ impl<'a> Reel<'a> {
 
     /// Keeps an operation on a key that was sent and answered at these times of the collector's clock.
     #[inline]
-    pub fn answered(&mut self, key: u64, said: Said, sent: u64, answered: u64) {
+    pub fn answered(&mut self, key: u64, said: Told, sent: u64, answered: u64) {
         if self.kept.len() == LANE_OPERATIONS {
             self.collector.take(&mut self.kept);
         }
@@ -309,7 +309,7 @@ impl<'a> Reel<'a> {
     }
 
     /// Keeps one of which no more will be heard.
-    pub fn unanswered(&mut self, key: u64, said: Said, sent: u64) {
+    pub fn unanswered(&mut self, key: u64, said: Told, sent: u64) {
         self.answered(key, said, sent, NEVER);
     }
 }

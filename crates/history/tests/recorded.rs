@@ -4,7 +4,7 @@
 mod common;
 
 use common::{Dice, honest, random};
-use history::{Collector, Deed, Encounter, Reel, Said, check, read_lines, write_lines};
+use history::{Collector, Deed, Encounter, Reel, Told, check, read_lines, write_lines};
 
 #[test]
 fn what_does_not_fit_into_memory_is_in_a_file_that_leaves_nothing_behind() {
@@ -18,8 +18,8 @@ fn what_does_not_fit_into_memory_is_in_a_file_that_leaves_nothing_behind() {
         let action = if number % 2 == 0 { Deed::Write(number + 1) } else { Deed::Read(number) };
         let (client, key, sent) = (number as u32 % 9, number / 2, number * 30);
         let said = match action {
-            Deed::Read(version) => Said::read(client, version),
-            _ => Said::written(client, number + 1),
+            Deed::Read(version) => Told::read(client, version),
+            _ => Told::written(client, number + 1),
         };
         let answered_ns = (number % 7 > 0).then_some(number * 10 + 5);
         match answered_ns {

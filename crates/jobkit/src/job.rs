@@ -1,5 +1,6 @@
 //! What a job is to the engine: state machines over slots, in phases, with an answer at the end.
 
+use crate::pace::{Arriving, Think};
 use crate::turn::{Turn, TurnEnd};
 use crate::{NodeChange, Offence, Phase, Preset, WhichNode};
 use history::Collector;
@@ -391,22 +392,4 @@ pub trait Worker {
         let _ = slot;
         false
     }
-}
-
-/// The unit that is due at a rate.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Arriving {
-    /// Every operation.
-    Operations,
-    /// A unit of several operations or checks, of which all but the first follow from replies.
-    Units,
-}
-
-/// The job's own work between a reply and the next operation.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Think {
-    /// A few nanoseconds: draw a key.
-    Free,
-    /// Real work: decode, merge, encode. It must not be counted as the store's.
-    Costly,
 }

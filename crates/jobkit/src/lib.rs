@@ -10,6 +10,7 @@ mod doubts;
 mod job;
 mod node;
 mod offence;
+mod pace;
 mod phase;
 mod preset;
 mod turn;
@@ -17,11 +18,12 @@ mod turn;
 pub use books::Books;
 pub use doubts::{Doubt, Doubts, Effect, Replaces};
 pub use job::{
-    Arriving, Holds, Job, JobError, JobExtras, JobInfo, JobRequest, ParamInfo, Params, PlanFile, QueryInfo, Step,
-    Think, Trial, TrialSetup, Worker,
+    Holds, Job, JobError, JobExtras, JobInfo, JobRequest, ParamInfo, Params, PlanFile, QueryInfo, Step, Trial,
+    TrialSetup, Worker,
 };
 pub use node::{NodeAct, NodeChange, Stroke, WhichNode};
 pub use offence::{Offence, Offences, printable};
+pub use pace::{Arriving, Think};
 pub use phase::{Pace, Phase, Purpose};
 pub use preset::{FigureMeasure, Preset, PublishedFigure, Scale, Setting};
 pub use turn::{TURN, Turn, TurnEnd};

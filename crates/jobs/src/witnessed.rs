@@ -1,6 +1,6 @@
 //! A worker whose operations are recorded: key, version and times.
 
-use history::{Collector, Reel, Said};
+use history::{Collector, Reel, Told};
 use jobkit::{Arriving, Offence, Step, Think, Worker};
 use measure::{Clock, Ticks};
 use std::ops::Range;
@@ -81,14 +81,14 @@ impl<W: Telling> Witnessed<'_, W> {
         let number = |number: &i64| number.cast_unsigned();
         let said = match (asks, reply) {
             (Asks::Read, Reply::Value(value)) => match W::version(value) {
-                Some(version) => Said::read(client, version),
+                Some(version) => Told::read(client, version),
                 None => return,
             },
-            (Asks::Read, Reply::Missing) => Said::missed(client),
-            (Asks::Write, Reply::Done) => Said::written(client, version),
-            (Asks::Increase, Reply::Number(it)) => Said::increased(client, number(it)),
-            (Asks::Count, Reply::Number(it)) => Said::counted(client, number(it)),
-            (Asks::Count, Reply::Missing) => Said::counted(client, 0),
+            (Asks::Read, Reply::Missing) => Told::missed(client),
+            (Asks::Write, Reply::Done) => Told::written(client, version),
+            (Asks::Increase, Reply::Number(it)) => Told::increased(client, number(it)),
+            (Asks::Count, Reply::Number(it)) => Told::counted(client, number(it)),
+            (Asks::Count, Reply::Missing) => Told::counted(client, 0),
             (Asks::Write | Asks::Increase, Reply::Failed(failure)) if failure.fate().may_have_happened() => {
                 return self.lane.unanswered(key, asks.open(client, version), sent);
             }
@@ -100,10 +100,10 @@ impl<W: Telling> Witnessed<'_, W> {
 
 impl Asks {
     /// What may have been done, where nobody knows.
-    fn open(self, client: Slot, version: u64) -> Said {
+    fn open(self, client: Slot, version: u64) -> Told {
         match self {
-            Asks::Increase => Said::increased(client, 0),
-            _ => Said::written(client, version),
+            Asks::Increase => Told::increased(client, 0),
+            _ => Told::written(client, version),
         }
     }
 }

@@ -82,7 +82,7 @@ struct Clients {
 
 /// Checks what clients saw; its times are on a clock that begins with the crash.
 fn history(ledger: &AckLedger, after: &After, crash_at_ns: u64) -> study::History {
-    match history::check(&mut crash::history(ledger, &after.sights)) {
+    match history::check(&mut crash::history(ledger, &after.glances)) {
         Ok(check) => told(&check, |at_ns| (i128::from(at_ns) - i128::from(crash_at_ns)) as f64 / 1e9),
         Err(why) => study::History { problem: why.to_string(), ..study::History::default() },
     }

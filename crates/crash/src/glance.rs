@@ -18,13 +18,13 @@ pub enum Reading {
 
 /// A read that was answered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Sight {
+pub struct Glance {
     /// The client whose key it was.
     pub client: u32,
     /// The key, numbered.
     pub key: u32,
     /// What it saw.
-    pub seen: Seen,
+    pub seen: Glanced,
     /// The time it was sent, or one shortly before.
     pub sent_at_ns: u64,
     /// The time it was answered.
@@ -33,7 +33,7 @@ pub struct Sight {
 
 /// What a read saw.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Seen {
+pub enum Glanced {
     /// No value.
     Nothing,
     /// A value of which this write, by its version, made the last part.
@@ -45,30 +45,30 @@ pub enum Seen {
 /// How a value that nobody wrote is kept.
 const FOREIGN: u64 = u64::MAX;
 
-impl Sight {
+impl Glance {
     pub(crate) fn numbers(self) -> [u64; 4] {
         let seen = match self.seen {
-            Seen::Nothing => 0,
-            Seen::Version(version) => u64::from(version),
-            Seen::Foreign => FOREIGN,
+            Glanced::Nothing => 0,
+            Glanced::Version(version) => u64::from(version),
+            Glanced::Foreign => FOREIGN,
         };
         [number(self.client, self.key), seen, self.sent_at_ns, self.answered_at_ns]
     }
 
-    pub(crate) fn of([key, seen, sent_at_ns, answered_at_ns]: [u64; 4]) -> Sight {
+    pub(crate) fn of([key, seen, sent_at_ns, answered_at_ns]: [u64; 4]) -> Glance {
         let seen = match seen {
-            0 => Seen::Nothing,
-            FOREIGN => Seen::Foreign,
-            version => Seen::Version(version as u32),
+            0 => Glanced::Nothing,
+            FOREIGN => Glanced::Foreign,
+            version => Glanced::Version(version as u32),
         };
-        Sight { client: (key >> 32) as u32, key: key as u32, seen, sent_at_ns, answered_at_ns }
+        Glance { client: (key >> 32) as u32, key: key as u32, seen, sent_at_ns, answered_at_ns }
     }
 
     fn encounter(&self, reader: u32) -> Encounter {
         let action = match self.seen {
-            Seen::Nothing => Deed::Missed(0),
-            Seen::Version(version) => Deed::Read(u64::from(version)),
-            Seen::Foreign => Deed::Read(FOREIGN),
+            Glanced::Nothing => Deed::Missed(0),
+            Glanced::Version(version) => Deed::Read(u64::from(version)),
+            Glanced::Foreign => Deed::Read(FOREIGN),
         };
         let (sent_ns, answered_ns) = (self.sent_at_ns, Some(self.answered_at_ns));
         Encounter { client: reader, key: number(self.client, self.key), action, sent_ns, answered_ns }
@@ -81,26 +81,26 @@ fn number(client: u32, key: u32) -> u64 {
 }
 
 /// Returns what a value shows of a client's key.
-pub(crate) fn seen(value: &[u8], set: WriteSet, client: u32, key: u32) -> Seen {
+pub(crate) fn seen(value: &[u8], set: WriteSet, client: u32, key: u32) -> Glanced {
     let all = labels(value).unwrap_or_default();
     let is_ours = |it: &Label| (it.set, it.client, it.key) == (set.number, client, key);
     match all.last() {
-        Some(last) if all.iter().all(is_ours) => Seen::Version(last.version),
-        _ => Seen::Foreign,
+        Some(last) if all.iter().all(is_ours) => Glanced::Version(last.version),
+        _ => Glanced::Foreign,
     }
 }
 
 /// Returns what a reply shows of it; `None`: it was not answered.
-pub(crate) fn seen_in(reply: &OwnedReply, set: WriteSet, client: u32, key: u32) -> Option<Seen> {
+pub(crate) fn seen_in(reply: &OwnedReply, set: WriteSet, client: u32, key: u32) -> Option<Glanced> {
     match reply {
-        OwnedReply::Missing => Some(Seen::Nothing),
+        OwnedReply::Missing => Some(Glanced::Nothing),
         OwnedReply::Value(value) => Some(seen(value, set, client, key)),
         _ => None,
     }
 }
 
 /// Returns what all clients did and saw; the reads of `after`, when all was over, are those of one client more.
-pub fn history(ledger: &AckLedger, after: &[Sight]) -> Vec<Encounter> {
+pub fn history(ledger: &AckLedger, after: &[Glance]) -> Vec<Encounter> {
     let mut all = Vec::new();
     for client in 0..ledger.clients() {
         let page = ledger.page(client);
@@ -115,16 +115,16 @@ pub fn history(ledger: &AckLedger, after: &[Sight]) -> Vec<Encounter> {
             answered_ns: it.acknowledged_at_ns,
         };
         all.extend((1..).zip(page.entries()).map(written));
-        all.extend(page.sights().iter().map(|sight| sight.encounter(client)));
+        all.extend(page.glances().iter().map(|glance| glance.encounter(client)));
     }
-    all.extend(after.iter().map(|sight| sight.encounter(ledger.clients())));
+    all.extend(after.iter().map(|glance| glance.encounter(ledger.clients())));
     all
 }
 
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
-    use super::{Seen, Sight, history};
+    use super::{Glance, Glanced, history};
     use crate::{AckLedger, WriteKind};
 
     #[test]
@@ -135,14 +135,14 @@ mod tests {
             let version = page.send(key, kind, at_ns).unwrap();
             page.acknowledge(version, at_ns + 5);
         }
-        let sight = |key, seen, at_ns| Sight { client: 0, key, seen, sent_at_ns: at_ns, answered_at_ns: at_ns + 5 };
-        ledger.page(1).see(sight(5, Seen::Version(1), 40));
-        let check = |after: &[Sight]| {
+        let glance = |key, seen, at_ns| Glance { client: 0, key, seen, sent_at_ns: at_ns, answered_at_ns: at_ns + 5 };
+        ledger.page(1).see(glance(5, Glanced::Version(1), 40));
+        let check = |after: &[Glance]| {
             history::check(&mut history(&ledger, after)).map(|it| (it.operations, it.contradicted_keys)).unwrap()
         };
-        assert_eq!(check(&[sight(5, Seen::Version(1), 50), sight(6, Seen::Nothing, 51)]), (6, 0));
-        assert_eq!(check(&[sight(5, Seen::Nothing, 50), sight(6, Seen::Nothing, 51)]), (6, 1));
-        assert_eq!(check(&[sight(5, Seen::Version(1), 50), sight(6, Seen::Version(2), 51)]), (6, 1));
-        assert_eq!(check(&[sight(5, Seen::Foreign, 50)]), (5, 1));
+        assert_eq!(check(&[glance(5, Glanced::Version(1), 50), glance(6, Glanced::Nothing, 51)]), (6, 0));
+        assert_eq!(check(&[glance(5, Glanced::Nothing, 50), glance(6, Glanced::Nothing, 51)]), (6, 1));
+        assert_eq!(check(&[glance(5, Glanced::Version(1), 50), glance(6, Glanced::Version(2), 51)]), (6, 1));
+        assert_eq!(check(&[glance(5, Glanced::Foreign, 50)]), (5, 1));
     }
 }
