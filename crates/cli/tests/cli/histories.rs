@@ -79,7 +79,7 @@ fn faulted(store: &str, more: &str, faults: &[&str]) -> Ran {
     desk.finished(command.output().unwrap())
 }
 
-/// Each of them once, so that whoever leads is among them.
+/// Each of the three once: the leader is among them.
 #[test]
 fn etcd_stays_linearizable_while_one_member_after_the_other_is_frozen() {
     let more = "--set seconds=6 --rate 200 --timeout 500ms --deadline 30s";
