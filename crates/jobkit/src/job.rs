@@ -340,7 +340,8 @@ pub trait Worker {
         let _ = now;
     }
 
-    /// Hears the time at which the replies that come next were all there.
+    /// Hears the time at which the reply that comes next was there, on a session that answers at once. On others several replies have one time,
+    /// and the later of them may have come after it.
     #[inline(always)]
     fn answered_by(&mut self, now: Ticks) {
         let _ = now;

@@ -25,8 +25,8 @@ pub struct Witnessed<'a, W: Telling> {
     moment: Ticks,
     /// The last time that is known: nothing that is sent from now on is sent before. The engine's, where it reads the clock anyway.
     now: Ticks,
-    /// Whether that is also the time of the replies that come next.
-    is_of_replies: bool,
+    /// Whether that is also the time of the reply that comes next.
+    is_of_reply: bool,
     in_flight: Vec<InFlight>,
     lane: Reel<'a>,
 }
@@ -60,7 +60,7 @@ impl<'a, W: Telling> Witnessed<'a, W> {
             now: clock.now(),
             moment: clock.ticks(Duration::from_nanos(1)) + 1,
             clock,
-            is_of_replies: false,
+            is_of_reply: false,
             in_flight: slots.map(|_| nothing).collect(),
             lane: Reel::new(history),
         }
@@ -70,7 +70,7 @@ impl<'a, W: Telling> Witnessed<'a, W> {
 impl<W: Telling> Witnessed<'_, W> {
     #[inline]
     fn heard(&mut self, slot: Slot, reply: &Reply<'_>) {
-        if !self.is_of_replies {
+        if !self.is_of_reply {
             self.now = self.clock.now();
         }
         let client = self.first + slot;
@@ -111,7 +111,7 @@ impl Asks {
 impl<W: Telling> Worker for Witnessed<'_, W> {
     #[inline(always)]
     fn next(&mut self, slot: Slot) -> Step<'_> {
-        self.is_of_replies = false;
+        self.is_of_reply = false;
         let step = self.worker.next(slot);
         if let Step::Operation(operation) | Step::Check(operation) = &step {
             let state = &mut self.in_flight[slot as usize];
@@ -145,7 +145,7 @@ impl<W: Telling> Worker for Witnessed<'_, W> {
     #[inline(always)]
     fn answered_by(&mut self, now: Ticks) {
         self.now = now;
-        self.is_of_replies = true;
+        self.is_of_reply = true;
     }
 
     fn ahead(&mut self, slot: Slot) -> Option<(OperationKind, &[u8])> {

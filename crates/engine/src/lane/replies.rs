@@ -90,7 +90,6 @@ impl Sink for Lane<'_> {
     fn arrived(&mut self) {
         self.record_burst();
         self.time.look();
-        self.job.answered_by(self.time.now);
         self.sampling.burst.arrived = self.time.now;
         if self.time.has_just_ended() {
             self.end_time(None);
