@@ -220,7 +220,7 @@ impl WritingClient<'_> {
 struct Clients<'a>(Vec<WritingClient<'a>>);
 
 async fn drive(mut session: Box<dyn Session>, clients: Clients<'_>, stop: &AtomicBool) -> Result<(), StoreError> {
-    let mut inbox = WriteInbox { clients, arrived_ns: 0 };
+    let mut inbox = WriteInbox { clients };
     let longest = inbox.clients.0.first().map_or(SHORTEST, |client| client.set.value_bytes as usize);
     let (mut bytes, mut buffer) = ([0; KEY_BYTES], vec![0; longest.max(SHORTEST)]);
     while !stop.load(Ordering::Relaxed) {
@@ -258,16 +258,14 @@ async fn drive(mut session: Box<dyn Session>, clients: Clients<'_>, stop: &Atomi
 
 struct WriteInbox<'a> {
     clients: Clients<'a>,
-    arrived_ns: u64,
 }
 
 impl Sink for WriteInbox<'_> {
-    fn arrived(&mut self) {
-        self.arrived_ns = now_ns();
-    }
+    fn arrived(&mut self) {}
 
     fn reply(&mut self, slot: Slot, reply: &Reply<'_>) {
-        let at = self.arrived_ns;
+        // Of several that are handed over together a later one may have come after the first.
+        let at = now_ns();
         if let Some(client) = self.clients.0.get_mut(slot as usize) {
             client.hear(reply, at);
         }
