@@ -5,6 +5,7 @@
 //! store, made before the operation is handed to the store; that it was acknowledged is one store of a time. A writer
 //! killed at any instruction so leaves whole entries only.
 
+use crate::glance::Glance;
 use serde::{Deserialize, Serialize};
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -49,6 +50,8 @@ pub struct SentWrite {
     pub key: u32,
     /// The effect of the write.
     pub kind: WriteKind,
+    /// The time it was sent, or one shortly before, on the system's monotonic clock.
+    pub sent_at_ns: u64,
     /// The time of the acknowledgement, on the system's monotonic clock; `None`: the write was in flight, or failed, and may have
     /// happened.
     pub acknowledged_at_ns: Option<u64>,
@@ -76,12 +79,17 @@ unsafe impl Send for AckLedger {}
 // SAFETY: as above.
 unsafe impl Sync for AckLedger {}
 
-/// Numbers at the head of a page, a cache line: how many entries were sent; in the first page also [`UPKEEP`].
+/// Numbers at the head of a page, a cache line: how many entries were sent, and how many reads were answered; in the first page also
+/// [`UPKEEP`].
 const HEAD: usize = 8;
 /// Where it stands how often the store has begun and ended what it was told to do meanwhile: odd while it is at it.
 const UPKEEP: usize = 1;
-/// Numbers of an entry: what, and when it was acknowledged.
-const ENTRY: usize = 2;
+/// Where it stands how many reads were answered.
+const GLANCES: usize = 2;
+/// Numbers of an entry: what, when it was sent, and when it was acknowledged.
+const ENTRY: usize = 3;
+/// Numbers of a read, behind the entries: of which key, what it saw, when it was sent, and when it was answered.
+const GLANCE: usize = 4;
 
 impl AckLedger {
     /// Makes an empty one for this many clients with this many writes each. What is not used takes no memory.
@@ -119,7 +127,7 @@ impl AckLedger {
     }
 
     fn numbers_of_page(capacity: u32) -> usize {
-        HEAD + ENTRY * capacity as usize
+        HEAD + (ENTRY + GLANCE) * capacity as usize
     }
 
     fn bytes(clients: u32, capacity: u32) -> usize {
@@ -158,7 +166,7 @@ impl AckLedger {
         // SAFETY: within the mapping, as the client is one of its clients; any bytes are valid numbers, and all access is atomic.
         let numbers =
             unsafe { std::slice::from_raw_parts(self.memory.as_ptr().add(client as usize * numbers), numbers) };
-        Page { numbers }
+        Page { numbers, capacity: self.capacity }
     }
 
     /// Notes that the store begins, or has ended, a checkpoint or compaction it was told to make.
@@ -201,6 +209,7 @@ impl Drop for AckLedger {
 #[derive(Clone, Copy)]
 pub struct Page<'a> {
     numbers: &'a [AtomicU64],
+    capacity: u32,
 }
 
 impl Page<'_> {
@@ -211,15 +220,19 @@ impl Page<'_> {
 
     /// Writes it has room for.
     pub fn capacity(&self) -> u32 {
-        ((self.numbers.len() - HEAD) / ENTRY) as u32
+        self.capacity
     }
 
     /// Notes that a write is about to be sent: its version; `None` when the page is full.
     #[inline]
-    pub fn send(&self, key: u32, kind: WriteKind) -> Option<u32> {
+    pub fn send(&self, key: u32, kind: WriteKind, at_ns: u64) -> Option<u32> {
         let sent = self.numbers[0].load(Ordering::Relaxed);
-        let what = self.numbers.get(HEAD + ENTRY * sent as usize)?;
-        what.store(u64::from(key) | kind.code() << 32, Ordering::Relaxed);
+        if sent >= u64::from(self.capacity) {
+            return None;
+        }
+        let at = HEAD + ENTRY * sent as usize;
+        self.numbers[at].store(u64::from(key) | kind.code() << 32, Ordering::Relaxed);
+        self.numbers[at + 1].store(at_ns, Ordering::Relaxed);
         self.numbers[0].store(sent + 1, Ordering::Release);
         Some(sent as u32 + 1)
     }
@@ -227,7 +240,7 @@ impl Page<'_> {
     /// Notes that the write of this version was acknowledged.
     #[inline]
     pub fn acknowledge(&self, version: u32, at_ns: u64) {
-        if let Some(at) = self.numbers.get(HEAD + ENTRY * (version as usize - 1) + 1) {
+        if let Some(at) = self.numbers.get(HEAD + ENTRY * (version as usize - 1) + 2) {
             at.store(at_ns, Ordering::Release);
         }
     }
@@ -238,10 +251,12 @@ impl Page<'_> {
             return None;
         }
         let at = HEAD + ENTRY * (version as usize - 1);
-        let (what, when) = (self.numbers[at].load(Ordering::Relaxed), self.numbers[at + 1].load(Ordering::Acquire));
+        let [what, sent_at_ns] = [0, 1].map(|number| self.numbers[at + number].load(Ordering::Relaxed));
+        let when = self.numbers[at + 2].load(Ordering::Acquire);
         Some(SentWrite {
             key: what as u32,
             kind: WriteKind::of(what >> 32),
+            sent_at_ns,
             acknowledged_at_ns: (when > 0).then_some(when),
         })
     }
@@ -254,6 +269,25 @@ impl Page<'_> {
             entries.iter_mut().filter(is_late).for_each(|entry| entry.acknowledged_at_ns = None);
         }
         entries
+    }
+
+    /// Notes what a read of this client has seen; one that finds the page full is left out.
+    #[inline]
+    pub fn see(&self, glance: Glance) {
+        let seen = self.numbers[GLANCES].load(Ordering::Relaxed);
+        let at = HEAD + ENTRY * self.capacity as usize + GLANCE * seen as usize;
+        if let Some(place) = self.numbers.get(at..at + GLANCE) {
+            place.iter().zip(glance.numbers()).for_each(|(place, number)| place.store(number, Ordering::Relaxed));
+            self.numbers[GLANCES].store(seen + 1, Ordering::Release);
+        }
+    }
+
+    /// Returns what all reads of this client have seen, in their order.
+    pub fn glances(&self) -> Vec<Glance> {
+        let seen = self.numbers[GLANCES].load(Ordering::Acquire) as usize;
+        let all = &self.numbers[HEAD + ENTRY * self.capacity as usize..];
+        let glance = |place: &[AtomicU64; GLANCE]| Glance::of(place.each_ref().map(|at| at.load(Ordering::Relaxed)));
+        all.as_chunks().0.iter().take(seen).map(glance).collect()
     }
 
     /// Returns all writes sent so far, in their order.
@@ -275,6 +309,7 @@ pub fn now_ns() -> u64 {
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::{AckLedger, SentWrite, WriteKind};
+    use crate::glance::{Glance, Glanced};
 
     #[test]
     fn a_writer_that_is_killed_leaves_whole_entries() {
@@ -284,7 +319,7 @@ mod tests {
         if child == 0 {
             let page = ledger.page(0);
             for version in 1.. {
-                if page.send(version * 3, WriteKind::Append).is_none() {
+                if page.send(version * 3, WriteKind::Append, u64::from(version)).is_none() {
                     break;
                 }
                 page.acknowledge(version, u64::from(version) << 40 | u64::from(version));
@@ -305,7 +340,7 @@ mod tests {
         for (at, entry) in entries.iter().enumerate() {
             let version = at as u32 + 1;
             let whole = Some(u64::from(version) << 40 | u64::from(version));
-            assert_eq!((entry.key, entry.kind), (version * 3, WriteKind::Append));
+            assert_eq!((entry.key, entry.kind, entry.sent_at_ns), (version * 3, WriteKind::Append, u64::from(version)));
             let is_last = version as usize == entries.len();
             assert!(entry.acknowledged_at_ns == whole || is_last && entry.acknowledged_at_ns.is_none(), "{entry:?}");
         }
@@ -316,12 +351,25 @@ mod tests {
         let ledger = AckLedger::create(2, 2).unwrap();
         let other = AckLedger::open(&ledger.path(), 2, 2).unwrap();
         let page = ledger.page(1);
-        assert_eq!(page.send(7, WriteKind::Put), Some(1));
+        assert_eq!(page.send(7, WriteKind::Put, 90), Some(1));
         page.acknowledge(1, 99);
-        assert_eq!(page.send(7, WriteKind::Delete), Some(2));
-        assert_eq!(page.send(8, WriteKind::Put), None);
-        let entry = |kind, acknowledged_at_ns| SentWrite { key: 7, kind, acknowledged_at_ns };
-        assert_eq!(other.page(1).entries(), [entry(WriteKind::Put, Some(99)), entry(WriteKind::Delete, None)]);
+        assert_eq!(page.send(7, WriteKind::Delete, 100), Some(2));
+        assert_eq!(page.send(8, WriteKind::Put, 101), None);
+        let entry = |kind, sent_at_ns, acknowledged_at_ns| SentWrite { key: 7, kind, sent_at_ns, acknowledged_at_ns };
+        let (put, delete) = (entry(WriteKind::Put, 90, Some(99)), entry(WriteKind::Delete, 100, None));
+        assert_eq!(other.page(1).entries(), [put, delete]);
+        let glances = [Glanced::Version(1), Glanced::Nothing, Glanced::Foreign].map(|seen| Glance {
+            client: 1,
+            key: 7,
+            seen,
+            sent_at_ns: 3,
+            answered_at_ns: 5,
+        });
+        glances[..2].iter().for_each(|glance| page.see(*glance));
+        assert_eq!(other.page(1).glances(), glances[..2]);
+        page.see(glances[2]);
+        assert_eq!(other.page(1).glances().len(), 2, "it is full");
+        assert_eq!((other.page(1).sent(), other.page(0).glances()), (2, vec![]));
         assert_eq!(other.page(0).sent(), 0);
         assert!(AckLedger::open(&ledger.path(), 3, 2).is_err());
     }

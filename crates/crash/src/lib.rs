@@ -3,12 +3,14 @@
 //! Writers ([`write()`]) put, overwrite, append and delete self-describing values. What they send, and when it was acknowledged, goes into a
 //! [`AckLedger`]: memory that another process shares, so that the writers may be killed at any instruction. After the crash the store is
 //! opened again and read in full ([`read`]); what is found is compared with the ledger, key by key ([`Findings`]), and
-//! [`promise`] says whether a level of durability held.
+//! [`promise`] says whether a level of durability held. Of clusters clients also read each other's keys meanwhile ([`Glance`]), and
+//! [`history()`] is what a checker of histories is given.
 //!
 //! What never lives here: starting or killing anything (host), when the crash comes (runner), tables and sentences (terminal).
 
 mod audit;
 mod findings;
+mod glance;
 mod ledger;
 mod promise;
 pub mod proof;
@@ -19,8 +21,9 @@ mod writer;
 
 pub use audit::{Remains, audit};
 pub use findings::Findings;
+pub use glance::{Glance, Glanced, Reading, history};
 pub use ledger::{AckLedger, LateAnswer, Page, SentWrite, WriteKind, now_ns};
 pub use promise::{promise, ruled_out};
-pub use reader::{clear, left_over, read};
+pub use reader::{After, clear, left_over, read};
 pub use stream::{PREFIX, WriteSet};
 pub use writer::{Endurance, write};

@@ -2,7 +2,8 @@
 
 use crate::audit::{Remains, audit};
 use crate::findings::Findings;
-use crate::ledger::{AckLedger, LateAnswer};
+use crate::glance::{Glance, seen_in};
+use crate::ledger::{AckLedger, LateAnswer, now_ns};
 use crate::stream::{PREFIX, WriteSet, key};
 use crate::value::labels;
 use std::time::Duration;
@@ -13,6 +14,15 @@ use study::CrashFindings;
 const BATCH: u32 = 1024;
 /// Requests in flight.
 const PIPELINE: u32 = 64;
+
+/// What was found when all was over.
+#[derive(Debug)]
+pub struct After {
+    /// What is wrong with it.
+    pub found: CrashFindings,
+    /// What each key showed.
+    pub glances: Vec<Glance>,
+}
 
 /// Reads every key that was written and says what is lost, torn, resurrected, invented, and where order was not kept.
 ///
@@ -25,9 +35,10 @@ pub fn read(
     crash_at_ns: u64,
     late: LateAnswer,
     deadline: Duration,
-) -> Result<CrashFindings, StoreError> {
+) -> Result<After, StoreError> {
     let mut client = BlockingClient::believing(64 << 20, store, PIPELINE, deadline)?;
     let mut findings = Findings::default();
+    let mut glances = Vec::new();
     for number in 0..ledger.clients() {
         let sent = ledger.page(number).entries_at(crash_at_ns, late);
         let keys = keys(ledger, number);
@@ -35,20 +46,26 @@ pub fn read(
         for first in (0..keys).step_by(BATCH as usize) {
             let bytes: Vec<_> = (first..keys.min(first + BATCH)).map(|it| key(set.number, number, it)).collect();
             let operations: Vec<_> = bytes.iter().map(|key| Operation::Get { key }).collect();
+            let sent_at_ns = now_ns();
             let replies = client.pipelined(&operations)?;
+            let answered_at_ns = now_ns();
             if let Some(OwnedReply::Failed(failure)) =
                 replies.iter().find(|reply| matches!(reply, OwnedReply::Failed(_)))
                 && failure.as_failure().fate() != store::Fate::Refused
             {
                 return Err(StoreError::Session(failure.as_failure().words().to_owned()));
             }
+            glances.extend((first..).zip(&replies).filter_map(|(key, reply)| {
+                let seen = seen_in(reply, set, number, key)?;
+                Some(Glance { client: number, key, seen, sent_at_ns, answered_at_ns })
+            }));
             all.extend((first..).zip(&replies).map(|(key, reply)| found(reply, set, number, key)));
         }
         let name = |it: u32| String::from_utf8_lossy(&key(set.number, number, it)).into_owned();
         let mut take = |key: u32| std::mem::replace(&mut all[key as usize], Remains::Absent);
         audit(&sent, crash_at_ns, &mut take, &name, &mut findings);
     }
-    Ok(findings.done())
+    Ok(After { found: findings.done(), glances })
 }
 
 /// Says in words what an earlier crash has left of this set in a store of the user's.

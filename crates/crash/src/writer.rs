@@ -1,8 +1,9 @@
 //! Clients that write as fast as the store acknowledges, and note it in the ledger. No allocation per acknowledged write.
 
 use crate::WriteKind;
+use crate::glance::{Glance, Glanced, Reading, seen};
 use crate::ledger::{AckLedger, Page, now_ns};
-use crate::stream::{KEY_BYTES, Stream, WriteSet, key};
+use crate::stream::{Draws, KEY_BYTES, Stream, WriteSet, key};
 use crate::value::{Label, SHORTEST, value};
 use serde::{Deserialize, Serialize};
 use std::collections::HashSet;
@@ -18,6 +19,11 @@ const MOST_FAILURES: u32 = 5;
 /// How long a client that goes on rests after a failure, and how long a thread of which all rest.
 const REST: Duration = Duration::from_millis(5);
 const NAP: Duration = Duration::from_millis(1);
+
+/// The number of a client's last writes of which one is read.
+const RECENT: u32 = 8;
+/// The stream of draws that say whose keys a client reads.
+const READS: u64 = 1 << 40;
 
 /// The reaction of clients when writes fail.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -49,6 +55,7 @@ pub fn write(
     ledger: &AckLedger,
     set: WriteSet,
     endurance: Endurance,
+    reading: Reading,
     stop: &AtomicBool,
 ) -> Result<(), StoreError> {
     let per_thread = match store.threading() {
@@ -64,9 +71,13 @@ pub fn write(
                     let plan = SessionPlan { clients: per_thread, pipeline: 1 };
                     let session = store.believing_session(plan, 1 << 20)?;
                     let client = |client| WritingClient {
+                        ledger,
                         page: ledger.page(client),
                         set,
                         client,
+                        reading,
+                        reads_next: false,
+                        draws: Draws::new(set.seed, READS | u64::from(set.number) << 16 | u64::from(client)),
                         stream: Stream::new(set, client, appends),
                         endurance,
                         in_flight: None,
@@ -89,9 +100,14 @@ pub fn write(
 
 /// One client: where it is in its writes.
 struct WritingClient<'a> {
+    ledger: &'a AckLedger,
     page: Page<'a>,
     set: WriteSet,
     client: u32,
+    reading: Reading,
+    /// It has just written.
+    reads_next: bool,
+    draws: Draws,
     stream: Stream,
     endurance: Endurance,
     in_flight: Option<InFlight>,
@@ -103,11 +119,17 @@ struct WritingClient<'a> {
     doubtful: HashSet<u32>,
 }
 
-/// A write without an answer yet.
+/// A request without an answer yet.
 struct InFlight {
-    version: u32,
-    key: u32,
+    asks: Asks,
     since_ns: u64,
+}
+
+/// What was asked.
+#[derive(Clone, Copy)]
+enum Asks {
+    Write { version: u32, key: u32 },
+    Read { client: u32, key: u32 },
 }
 
 impl WritingClient<'_> {
@@ -117,14 +139,21 @@ impl WritingClient<'_> {
         if self.is_over() || now_ns < self.rests_until_ns {
             return None;
         }
+        if self.reading == Reading::Between && std::mem::take(&mut self.reads_next) {
+            let (client, number) = self.written_lately()?;
+            self.in_flight = Some(InFlight { asks: Asks::Read { client, key: number }, since_ns: now_ns });
+            *bytes = key(self.set.number, client, number);
+            return Some(Operation::Get { key: bytes });
+        }
+        self.reads_next = true;
         let (number, kind) = loop {
             let drawn = self.stream.next();
             if !self.doubtful.contains(&drawn.0) {
                 break drawn;
             }
         };
-        let version = self.page.send(number, kind)?;
-        self.in_flight = Some(InFlight { version, key: number, since_ns: now_ns });
+        let version = self.page.send(number, kind, now_ns)?;
+        self.in_flight = Some(InFlight { asks: Asks::Write { version, key: number }, since_ns: now_ns });
         *bytes = key(self.set.number, self.client, number);
         let label = Label { set: self.set.number, client: self.client, key: number, version };
         Some(match kind {
@@ -134,18 +163,38 @@ impl WritingClient<'_> {
         })
     }
 
+    /// Returns a key that somebody has written lately, and whose it is.
+    fn written_lately(&mut self) -> Option<(u32, u32)> {
+        let client = self.draws.below(u64::from(self.ledger.clients())) as u32;
+        let page = self.ledger.page(client);
+        let sent = page.sent();
+        let back = self.draws.below(u64::from(sent.min(RECENT))) as u32;
+        page.entry(sent.checked_sub(back)?).map(|it| (client, it.key))
+    }
+
     #[inline]
     fn hear(&mut self, reply: &Reply<'_>, now_ns: u64) {
-        let Some(InFlight { version, key, .. }) = self.in_flight.take() else { return };
-        match reply {
-            Reply::Done | Reply::Number(_) | Reply::Missing => self.page.acknowledge(version, now_ns),
-            failed => {
+        let Some(InFlight { asks, since_ns }) = self.in_flight.take() else { return };
+        match (asks, reply) {
+            (Asks::Write { version, .. }, Reply::Done | Reply::Number(_) | Reply::Missing) => {
+                self.page.acknowledge(version, now_ns);
+            }
+            (Asks::Read { client, key }, Reply::Value(_) | Reply::Missing) => {
+                let seen = match reply {
+                    Reply::Value(value) => seen(value, self.set, client, key),
+                    _ => Glanced::Nothing,
+                };
+                self.page.see(Glance { client, key, seen, sent_at_ns: since_ns, answered_at_ns: now_ns });
+            }
+            (asks, failed) => {
                 self.failures += 1;
                 self.last_words = match failed {
                     Reply::Failed(failure) => failure.words().to_owned(),
-                    other => format!("it answered a write with {other:?}"),
+                    other => format!("it answered with {other:?}"),
                 };
-                self.doubtful.insert(key);
+                if let Asks::Write { key, .. } = asks {
+                    self.doubtful.insert(key);
+                }
                 if self.endurance != Endurance::GiveUp {
                     self.rests_until_ns = now_ns + REST.as_nanos() as u64;
                 }
@@ -171,7 +220,7 @@ impl WritingClient<'_> {
 struct Clients<'a>(Vec<WritingClient<'a>>);
 
 async fn drive(mut session: Box<dyn Session>, clients: Clients<'_>, stop: &AtomicBool) -> Result<(), StoreError> {
-    let mut inbox = WriteInbox { clients, arrived_ns: 0 };
+    let mut inbox = WriteInbox { clients };
     let longest = inbox.clients.0.first().map_or(SHORTEST, |client| client.set.value_bytes as usize);
     let (mut bytes, mut buffer) = ([0; KEY_BYTES], vec![0; longest.max(SHORTEST)]);
     while !stop.load(Ordering::Relaxed) {
@@ -209,16 +258,14 @@ async fn drive(mut session: Box<dyn Session>, clients: Clients<'_>, stop: &Atomi
 
 struct WriteInbox<'a> {
     clients: Clients<'a>,
-    arrived_ns: u64,
 }
 
 impl Sink for WriteInbox<'_> {
-    fn arrived(&mut self) {
-        self.arrived_ns = now_ns();
-    }
+    fn arrived(&mut self) {}
 
     fn reply(&mut self, slot: Slot, reply: &Reply<'_>) {
-        let at = self.arrived_ns;
+        // Of several that are handed over together a later one may have come after the first.
+        let at = now_ns();
         if let Some(client) = self.clients.0.get_mut(slot as usize) {
             client.hear(reply, at);
         }

@@ -139,6 +139,7 @@ impl<'a> Lane<'a> {
         }
         self.slots.ready.extend(self.slots.waiting.drain(..));
         self.time.look();
+        self.job.time_is(self.time.now);
         let is_lost = self.patience.is_over(self.books.lost_in_a_row, self.time.now);
         if is_lost || self.time.now >= self.time.next_scan && self.too_long(session) {
             if self.patience.endured.is_some() {

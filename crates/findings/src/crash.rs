@@ -2,6 +2,7 @@
 
 pub mod blows;
 mod chart;
+mod seen;
 mod sentences;
 mod table;
 
@@ -45,8 +46,9 @@ fn blocks(crash: &Crash, view: &View<'_>) -> Vec<Block> {
     }
     blocks.push(Block::Table(table::table(crash)));
     blocks.extend(crash.cases.iter().flat_map(notes).chain(ruled_out(crash)).map(Block::plain));
+    blocks.extend(seen::blocks(crash));
     blocks.push(Block::faint(sentences::beyond(crash.means)));
-    blocks.extend(view.charts(|| chart::charts(crash)));
+    blocks.extend(view.charts(|| [seen::charts(crash), chart::charts(crash)].concat()));
     blocks
 }
 

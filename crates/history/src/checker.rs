@@ -1,5 +1,6 @@
 //! The check: key by key, in n log n.
 
+use crate::absence;
 use crate::cluster::{self, BEFORE_ALL, VersionZone, found};
 use crate::contradiction::{Conflict, Contradiction};
 use crate::operation::Encounter;
@@ -95,6 +96,9 @@ fn check_sorted(mut operations: Vec<Encounter>) -> Result<Check, NotChecked> {
     }
     let mut check = Check { operations: operations.len() as u64, keys: 1, ..Check::default() };
     check.unknown = operations.iter().filter(|it| it.answered_ns.is_none()).count() as u64;
+    if absence::settle(&mut operations) {
+        cluster::sort(&mut operations);
+    }
     cluster::leave_out_unnoticed(&mut operations);
     let clusters = cluster::clusters(&operations);
     check.weaker.reads = operations.iter().filter(|it| !it.writes()).count() as u64;

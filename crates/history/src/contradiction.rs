@@ -3,6 +3,7 @@
 use crate::checker::{Beginning, flaw};
 use crate::cluster::{self, BEFORE_ALL, VersionZone};
 use crate::operation::Encounter;
+use std::cmp::Reverse;
 
 /// What makes it impossible.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,6 +25,8 @@ pub struct Contradiction {
     pub flaw: Conflict,
     /// The operations, by the time they were sent.
     pub operations: Vec<Encounter>,
+    /// How long the one version was still seen, or written, after the other was known to be there; 0 where that is not what is wrong.
+    pub behind_ns: u64,
 }
 
 /// Pairs of versions that are looked at for the smallest contradiction of a key.
@@ -38,7 +41,7 @@ const MOST_STEPS: usize = 30_000_000;
 impl Contradiction {
     fn new(flaw: Conflict, mut operations: Vec<Encounter>) -> Contradiction {
         operations.sort_unstable_by_key(|it| (it.sent_ns, it.answered_ns, it.client));
-        Contradiction { flaw, operations }
+        Contradiction { flaw, operations, behind_ns: 0 }
     }
 
     /// Returns the time from its first to its last moment.
@@ -48,9 +51,10 @@ impl Contradiction {
         last - first
     }
 
-    /// Returns the smaller of two: the one with fewer operations, or the shorter one.
+    /// Returns the smaller of two: the one with fewer operations; of as many, the one that no doubt about the clock could explain, as it is
+    /// behind by more; or the shorter one.
     pub fn smaller(self, other: Contradiction) -> Contradiction {
-        let size = |it: &Contradiction| (it.operations.len(), it.span_ns());
+        let size = |it: &Contradiction| (it.operations.len(), Reverse(it.behind_ns), it.span_ns());
         if size(&other) < size(&self) { other } else { self }
     }
 
@@ -165,7 +169,8 @@ fn smaller_of(
                 continue;
             }
             let operations = one.operations.iter().chain(&other.operations).map(|&at| all[at]).collect();
-            let found = Contradiction::new(Conflict::OutOfOrder, operations);
+            let behind_ns = (one.last_sent_ns - other.first_answer_ns).unsigned_abs();
+            let found = Contradiction { behind_ns, ..Contradiction::new(Conflict::OutOfOrder, operations) };
             best = Some(match best {
                 Some(best) => best.smaller(found),
                 None => found,

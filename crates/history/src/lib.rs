@@ -6,6 +6,7 @@
 //! operations that name one version form a cluster, and a key is linearizable exactly when its clusters can be put in a row
 //! (Gibbons and Korach, "Testing shared memories", 1997). Keys are independent of each other (Herlihy and Wing, 1990).
 
+mod absence;
 mod checker;
 mod cluster;
 mod contradiction;
@@ -19,6 +20,6 @@ pub use checker::{Check, NotChecked, check, check_key};
 pub use contradiction::{Conflict, Contradiction};
 pub use lines::{LineError, read_lines, write_lines};
 pub use operation::{Deed, Encounter};
-pub use recorder::{Collected, Collector, Reel};
+pub use recorder::{Collected, Collector, Nanoseconds, Reel, Told};
 pub use structures::{AppendSeen, Appended, CounterSeen, appends, counts};
 pub use weaker::Weaker;

@@ -31,7 +31,8 @@ pub fn write_lines(operations: &[Encounter], out: &mut dyn Write) -> io::Result<
         )?;
         match it.action {
             Deed::Read(version) => read(out, it.key, if ends { version } else { 0 })?,
-            Deed::Write(version) => write!(out, "[\"w\",{},{version}]", it.key)?,
+            Deed::Missed(_) => read(out, it.key, 0)?,
+            Deed::Write(version) | Deed::Delete(version) => write!(out, "[\"w\",{},{version}]", it.key)?,
             Deed::Swap { from, to } => {
                 read(out, it.key, if ends { from } else { 0 })?;
                 write!(out, ",[\"w\",{},{to}]", it.key)?;

@@ -5,8 +5,13 @@
 pub enum Deed {
     /// A read that was answered with this version.
     Read(u64),
+    /// A read that found nothing: what the delete of this version left, or the key before its first write. Which delete that was need not be
+    /// known when the operation is recorded.
+    Missed(u64),
     /// A write of this version, whatever was there.
     Write(u64),
+    /// A delete, whatever was there; its version is one of the key's, as a write's is.
+    Delete(u64),
     /// A write that took the place of one version by another, as a successful compare-and-set does.
     Swap {
         /// The version it found.
@@ -35,13 +40,17 @@ impl Encounter {
     /// Returns the version that it saw or left.
     pub fn version(&self) -> u64 {
         match self.action {
-            Deed::Read(version) | Deed::Write(version) | Deed::Swap { to: version, .. } => version,
+            Deed::Read(version)
+            | Deed::Missed(version)
+            | Deed::Write(version)
+            | Deed::Delete(version)
+            | Deed::Swap { to: version, .. } => version,
         }
     }
 
     /// Returns whether it left a version.
     pub fn writes(&self) -> bool {
-        !matches!(self.action, Deed::Read(_))
+        !matches!(self.action, Deed::Read(_) | Deed::Missed(_))
     }
 
     /// Returns the end of the time in which it took effect; the end of time where it was not answered.

@@ -1,57 +1,90 @@
-//! Records what clients do: a few words per operation, in memory while there are few, in a file from then on.
+//! Records what clients do: four words per operation, in memory while there are few, in a file from then on.
 
 use crate::checker::{Check, NotChecked, check};
 use crate::operation::{Deed, Encounter};
+use crate::structures::{CounterSeen, counts};
 use std::fs::File;
 use std::io::{self, BufReader, BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
-/// Operations that a thread keeps until it hands them on.
-const LANE_OPERATIONS: usize = 8192;
+/// Operations that a thread keeps until it hands them on: a chunk that stays in the processor's second cache.
+const LANE_OPERATIONS: usize = 4096;
 
-/// Operations in memory, over all threads: 64 MiB or less. What comes then is in a file.
-const MEMORY_OPERATIONS: usize = 1 << 20;
+/// Operations in memory, over all threads: 128 MiB, half of what checking them takes. What comes then is in a file.
+const MEMORY_OPERATIONS: usize = 4 << 20;
 
 /// Operations that are checked at a time.
 const CHECKED_OPERATIONS: u64 = 4 << 20;
 
-/// Bytes of an operation in the file.
-const RECORD_BYTES: usize = 40;
+/// An operation as it is kept: key, version with client and kind, times.
+type Record = [u64; 4];
 
-/// The versions that fit beside the kind of an operation.
-const KIND_SHIFT: u32 = 32;
+/// Bytes of an operation in the file.
+const RECORD_BYTES: usize = size_of::<Record>();
+
+/// Bits of a client's number in the second word; then come three for the kind, and the version.
+const CLIENT_BITS: u32 = 21;
+const VERSION_SHIFT: u32 = CLIENT_BITS + 3;
+
+/// The kinds.
+const READ: u64 = 0;
+const MISSED: u64 = 1;
+const WRITTEN: u64 = 2;
+const DELETED: u64 = 3;
+const INCREASED: u64 = 4;
+const COUNTED: u64 = 5;
+
+/// The time of an answer that never came.
+const NEVER: u64 = u64::MAX;
+
+/// Turns the times of the clock that operations are recorded by into nanoseconds.
+pub type Nanoseconds = Box<dyn Fn(u64) -> u64 + Send + Sync>;
 
 /// The operations of all threads.
-#[derive(Debug)]
 pub struct Collector {
     directory: PathBuf,
     memory_operations: usize,
+    nanoseconds: Nanoseconds,
     kept: Mutex<Kept>,
 }
 
-#[derive(Debug, Default)]
+#[derive(Default)]
 struct Kept {
-    chunks: Vec<Vec<Encounter>>,
+    chunks: Vec<Vec<Record>>,
     in_memory: usize,
     spilled: Option<File>,
     in_file: u64,
+    /// Room for the bytes of a chunk.
+    bytes: Vec<u8>,
     /// Why there is no more in the file.
     problem: Option<io::Error>,
 }
 
 impl Collector {
-    /// Returns a collector that writes what is too much for memory to a file in this directory, which nobody sees.
+    /// Returns a collector that writes what is too much for memory to a file in this directory, which nobody sees. Times are recorded in
+    /// nanoseconds.
     pub fn new(directory: &Path) -> Collector {
-        Collector::with_room(directory, MEMORY_OPERATIONS)
+        Collector {
+            directory: directory.into(),
+            memory_operations: MEMORY_OPERATIONS,
+            nanoseconds: Box::new(|ns| ns),
+            kept: Mutex::default(),
+        }
     }
 
-    /// Returns one that keeps that many operations in memory.
-    pub fn with_room(directory: &Path, memory_operations: usize) -> Collector {
-        Collector { directory: directory.into(), memory_operations, kept: Mutex::default() }
+    /// Returns the same collector, which keeps that many operations in memory.
+    pub fn with_room(self, memory_operations: usize) -> Collector {
+        Collector { memory_operations, ..self }
     }
 
-    fn take(&self, chunk: &mut Vec<Encounter>) {
+    /// Returns the same collector, for times of a clock of which this makes nanoseconds.
+    pub fn timed_by(self, nanoseconds: Nanoseconds) -> Collector {
+        Collector { nanoseconds, ..self }
+    }
+
+    #[cold]
+    fn take(&self, chunk: &mut Vec<Record>) {
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         if kept.in_memory + chunk.len() <= self.memory_operations {
             kept.in_memory += chunk.len();
@@ -66,7 +99,7 @@ impl Collector {
         chunk.clear();
     }
 
-    fn spill(&self, kept: &mut Kept, chunk: &[Encounter]) -> io::Result<()> {
+    fn spill(&self, kept: &mut Kept, chunk: &[Record]) -> io::Result<()> {
         if kept.spilled.is_none() {
             let path = self.directory.join(format!(".history-{}", std::process::id()));
             let file = File::options().read(true).write(true).create_new(true).open(&path)?;
@@ -74,12 +107,13 @@ impl Collector {
             std::fs::remove_file(&path)?;
             kept.spilled = Some(file);
         }
-        let mut bytes = Vec::with_capacity(chunk.len() * RECORD_BYTES);
-        chunk.iter().for_each(|it| bytes.extend(packed(it)));
-        if let Some(file) = &mut kept.spilled {
-            file.write_all(&bytes)?;
+        let Kept { spilled: Some(file), bytes, in_file, .. } = kept else { return Ok(()) };
+        bytes.resize(chunk.len() * RECORD_BYTES, 0);
+        for (place, word) in bytes.chunks_exact_mut(size_of::<u64>()).zip(chunk.as_flattened()) {
+            place.copy_from_slice(&word.to_le_bytes());
         }
-        kept.in_file += chunk.len() as u64;
+        file.write_all(bytes)?;
+        *in_file += chunk.len() as u64;
         Ok(())
     }
 
@@ -91,17 +125,22 @@ impl Collector {
         let kept = self.kept.into_inner().unwrap_or_else(PoisonError::into_inner);
         match kept.problem {
             Some(problem) => Err(problem),
-            None => Ok(Collected { chunks: kept.chunks, file: kept.spilled, in_file: kept.in_file }),
+            None => Ok(Collected {
+                chunks: kept.chunks,
+                file: kept.spilled,
+                in_file: kept.in_file,
+                nanoseconds: self.nanoseconds,
+            }),
         }
     }
 }
 
 /// Everything that was recorded.
-#[derive(Debug)]
 pub struct Collected {
-    chunks: Vec<Vec<Encounter>>,
+    chunks: Vec<Vec<Record>>,
     file: Option<File>,
     in_file: u64,
+    nanoseconds: Nanoseconds,
 }
 
 impl Collected {
@@ -118,14 +157,7 @@ impl Collected {
         let passes = self.operations().div_ceil(CHECKED_OPERATIONS).max(1);
         let mut all = Check::default();
         for pass in 0..passes {
-            let mut part = Vec::new();
-            self.each(&mut |it| {
-                if mixed(it.key) % passes == pass {
-                    part.push(*it);
-                }
-                Ok(())
-            })?;
-            match check(&mut part) {
+            match check(&mut self.those(|key| mixed(key) % passes == pass)?) {
                 Ok(found) => all.add(found),
                 Err(why) => return Ok(Err(why)),
             }
@@ -138,12 +170,7 @@ impl Collected {
     /// # Errors
     /// The file cannot be read.
     pub fn all(&self) -> io::Result<Vec<Encounter>> {
-        let mut all = Vec::with_capacity(self.operations() as usize);
-        self.each(&mut |it| {
-            all.push(*it);
-            Ok(())
-        })?;
-        Ok(all)
+        self.those(|_| true)
     }
 
     /// Writes all as lines of JSON.
@@ -156,20 +183,56 @@ impl Collected {
         out.flush()
     }
 
-    fn each(&self, take: &mut dyn FnMut(&Encounter) -> io::Result<()>) -> io::Result<()> {
-        for it in self.chunks.iter().flatten() {
-            take(it)?;
-        }
+    /// The operations of some keys.
+    fn those(&self, are_wanted: impl Fn(u64) -> bool) -> io::Result<Vec<Encounter>> {
+        let (mut all, mut counted) = (Vec::new(), Vec::new());
+        all.reserve(self.operations().min(CHECKED_OPERATIONS) as usize);
+        self.each(&mut |record| {
+            if are_wanted(record[0]) {
+                let operation = self.read(record);
+                match (record[1] >> CLIENT_BITS & 7, record[1] >> VERSION_SHIFT) {
+                    (INCREASED, number) => counted.push((operation, CounterSeen::Increased(number))),
+                    (COUNTED, number) => counted.push((operation, CounterSeen::Read(number))),
+                    _ => all.push(operation),
+                }
+            }
+        })?;
+        all.extend(counts(&counted));
+        Ok(all)
+    }
+
+    fn each(&self, take: &mut dyn FnMut(&Record)) -> io::Result<()> {
+        self.chunks.iter().flatten().for_each(&mut *take);
         let Some(file) = &self.file else { return Ok(()) };
         let mut file = file;
         io::Seek::rewind(&mut file)?;
         let mut input = BufReader::with_capacity(1 << 20, file);
-        let mut record = [0; RECORD_BYTES];
+        let mut bytes = [0; RECORD_BYTES];
         for _ in 0..self.in_file {
-            input.read_exact(&mut record)?;
-            take(&unpacked(&record))?;
+            input.read_exact(&mut bytes)?;
+            let mut record = Record::default();
+            for (word, place) in record.iter_mut().zip(bytes.as_chunks().0) {
+                *word = u64::from_le_bytes(*place);
+            }
+            take(&record);
         }
         Ok(())
+    }
+
+    fn read(&self, &[key, what, sent, answered]: &Record) -> Encounter {
+        let version = what >> VERSION_SHIFT;
+        Encounter {
+            client: (what & ((1 << CLIENT_BITS) - 1)) as u32,
+            key,
+            action: match what >> CLIENT_BITS & 7 {
+                WRITTEN => Deed::Write(version),
+                DELETED => Deed::Delete(version),
+                MISSED => Deed::Missed(version),
+                _ => Deed::Read(version),
+            },
+            sent_ns: (self.nanoseconds)(sent),
+            answered_ns: (answered != NEVER).then(|| (self.nanoseconds)(answered)),
+        }
     }
 }
 
@@ -177,35 +240,57 @@ fn mixed(key: u64) -> u64 {
     key.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 20
 }
 
-/// An operation as bytes: key, kind and client, version, times. Jobs record no swaps.
-fn packed(it: &Encounter) -> [u8; RECORD_BYTES] {
-    let kind = u64::from(it.writes()) << KIND_SHIFT | u64::from(it.client);
-    let mut bytes = [0; RECORD_BYTES];
-    let words = [it.key, kind, it.version(), it.sent_ns, it.answered_ns.unwrap_or(u64::MAX)];
-    for (place, word) in bytes.chunks_exact_mut(8).zip(words) {
-        place.copy_from_slice(&word.to_le_bytes());
-    }
-    bytes
-}
+/// What a client did or saw. Clients are below 2^21, versions and counts below 2^40.
+#[derive(Clone, Copy, Debug)]
+pub struct Told(u64);
 
-fn unpacked(bytes: &[u8; RECORD_BYTES]) -> Encounter {
-    let mut words = [0; RECORD_BYTES / 8];
-    for (word, place) in words.iter_mut().zip(bytes.chunks_exact(8)) {
-        let mut eight = [0; 8];
-        eight.copy_from_slice(place);
-        *word = u64::from_le_bytes(eight);
+impl Told {
+    #[inline]
+    fn of(kind: u64, client: u32, version: u64) -> Told {
+        Told(version << VERSION_SHIFT | kind << CLIENT_BITS | u64::from(client) & ((1 << CLIENT_BITS) - 1))
     }
-    let [key, kind, version, sent_ns, answered_ns] = words;
-    let action = if kind >> KIND_SHIFT == 0 { Deed::Read(version) } else { Deed::Write(version) };
-    let answered_ns = (answered_ns != u64::MAX).then_some(answered_ns);
-    Encounter { client: kind as u32, key, action, sent_ns, answered_ns }
+
+    /// It read this version.
+    #[inline]
+    pub fn read(client: u32, version: u64) -> Told {
+        Told::of(READ, client, version)
+    }
+
+    /// It read, and found nothing.
+    #[inline]
+    pub fn missed(client: u32) -> Told {
+        Told::of(MISSED, client, 0)
+    }
+
+    /// It wrote this version.
+    #[inline]
+    pub fn written(client: u32, version: u64) -> Told {
+        Told::of(WRITTEN, client, version)
+    }
+
+    /// It deleted the key, as the version of this number.
+    #[inline]
+    pub fn deleted(client: u32, version: u64) -> Told {
+        Told::of(DELETED, client, version)
+    }
+
+    /// It increased a counter by one, which gave this number; any where there was no answer.
+    #[inline]
+    pub fn increased(client: u32, number: u64) -> Told {
+        Told::of(INCREASED, client, number)
+    }
+
+    /// It read this number of a counter.
+    #[inline]
+    pub fn counted(client: u32, number: u64) -> Told {
+        Told::of(COUNTED, client, number)
+    }
 }
 
 /// The operations of one thread, which hands them on from time to time.
-#[derive(Debug)]
 pub struct Reel<'a> {
     collector: &'a Collector,
-    kept: Vec<Encounter>,
+    kept: Vec<Record>,
 }
 
 impl<'a> Reel<'a> {
@@ -214,13 +299,18 @@ impl<'a> Reel<'a> {
         Reel { collector, kept: Vec::with_capacity(LANE_OPERATIONS) }
     }
 
-    /// Keeps an operation that has ended, or of which no more will be heard.
+    /// Keeps an operation on a key that was sent and answered at these times of the collector's clock.
     #[inline]
-    pub fn keep(&mut self, operation: Encounter) {
+    pub fn answered(&mut self, key: u64, said: Told, sent: u64, answered: u64) {
         if self.kept.len() == LANE_OPERATIONS {
             self.collector.take(&mut self.kept);
         }
-        self.kept.push(operation);
+        self.kept.push([key, said.0, sent, answered]);
+    }
+
+    /// Keeps one of which no more will be heard.
+    pub fn unanswered(&mut self, key: u64, said: Told, sent: u64) {
+        self.answered(key, said, sent, NEVER);
     }
 }
 

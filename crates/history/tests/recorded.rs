@@ -4,22 +4,29 @@
 mod common;
 
 use common::{Dice, honest, random};
-use history::{Collector, Deed, Encounter, Reel, check, read_lines, write_lines};
+use history::{Collector, Deed, Encounter, Reel, Told, check, read_lines, write_lines};
 
 #[test]
 fn what_does_not_fit_into_memory_is_in_a_file_that_leaves_nothing_behind() {
     let directory = std::env::temp_dir().join(format!("kvtrial-history-{}", std::process::id()));
     std::fs::create_dir(&directory).unwrap();
-    let collector = Collector::with_room(&directory, 20_000);
+    let collector = Collector::new(&directory).with_room(20_000).timed_by(Box::new(|ticks| ticks / 3));
     let total = 100_000;
     let mut lane = Reel::new(&collector);
     let mut expected = Vec::new();
     for number in 0..total {
         let action = if number % 2 == 0 { Deed::Write(number + 1) } else { Deed::Read(number) };
+        let (client, key, sent) = (number as u32 % 9, number / 2, number * 30);
+        let said = match action {
+            Deed::Read(version) => Told::read(client, version),
+            _ => Told::written(client, number + 1),
+        };
         let answered_ns = (number % 7 > 0).then_some(number * 10 + 5);
-        let it = Encounter { client: number as u32 % 9, key: number / 2, action, sent_ns: number * 10, answered_ns };
-        lane.keep(it);
-        expected.push(it);
+        match answered_ns {
+            Some(at_ns) => lane.answered(key, said, sent, at_ns * 3 + 2),
+            None => lane.unanswered(key, said, sent),
+        }
+        expected.push(Encounter { client, key, action, sent_ns: sent / 3, answered_ns });
     }
     drop(lane);
     let collected = collector.collected().unwrap();

@@ -1,8 +1,10 @@
 //! What a job is to the engine: state machines over slots, in phases, with an answer at the end.
 
+use crate::pace::{Arriving, Think};
 use crate::turn::{Turn, TurnEnd};
 use crate::{JobError, NodeChange, Offence, Phase, SharePart, TrialSetup, WhichNode};
 use history::Collector;
+use measure::Ticks;
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
@@ -265,6 +267,19 @@ pub trait Worker {
         0
     }
 
+    /// Hears the time, as the engine has just read it: what is sent next is not sent before.
+    #[inline(always)]
+    fn time_is(&mut self, now: Ticks) {
+        let _ = now;
+    }
+
+    /// Hears the time at which the reply that comes next was there, on a session that answers at once. On others several replies have one time,
+    /// and the later of them may have come after it.
+    #[inline(always)]
+    fn answered_by(&mut self, now: Ticks) {
+        let _ = now;
+    }
+
     /// Carries out a turn of a slot whose session answers at once. Nothing overrides it: it is here so that the engine's loop is compiled
     /// together with this worker's [`next`](Worker::next) and [`reply`](Worker::reply), which on a store in memory are most of the time.
     ///
@@ -311,22 +326,4 @@ pub trait Worker {
         let _ = slot;
         false
     }
-}
-
-/// The unit that is due at a rate.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Arriving {
-    /// Every operation.
-    Operations,
-    /// A unit of several operations or checks, of which all but the first follow from replies.
-    Units,
-}
-
-/// The job's own work between a reply and the next operation.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Think {
-    /// A few nanoseconds: draw a key.
-    Free,
-    /// Real work: decode, merge, encode. It must not be counted as the store's.
-    Costly,
 }

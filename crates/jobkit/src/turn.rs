@@ -57,7 +57,11 @@ impl Turn<'_, '_> {
     #[inline(always)]
     pub fn take<W: Worker + ?Sized>(self, worker: &mut W, slot: Slot) -> Result<TurnEnd, StoreError> {
         let Turn { session, books, clock, every, until_timed, chained, now, end } = self;
-        let mut start = if chained { clock.now() } else { 0 };
+        let mut start = 0;
+        if chained {
+            start = clock.now();
+            worker.time_is(start);
+        }
         let mut left = *until_timed;
         let mut tally = Counts::default();
         let mut turns_left = TURN;
@@ -82,6 +86,7 @@ impl Turn<'_, '_> {
                         }
                         if chained {
                             start = clock.now(); // the time of the check is not the next operation's
+                            worker.time_is(start);
                             if start >= end {
                                 break Ok(TurnEnd::Over);
                             }
@@ -112,6 +117,7 @@ impl Turn<'_, '_> {
             let failed = tally.add(kind, reply);
             if timed {
                 *now = clock.now();
+                worker.answered_by(*now);
                 match failed {
                     true => books.fail(kind, *now),
                     false => books.respond(kind, *now, clock.ns(now.saturating_sub(start)), 1),

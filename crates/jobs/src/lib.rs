@@ -26,6 +26,7 @@ mod marks;
 mod spots;
 mod states;
 mod tally;
+mod witnessed;
 
 jobs! { fans, bulk, append, counts, crud, ycsb, grow, nodes, sets, events, replay }
 

@@ -25,7 +25,6 @@ mod shared;
 pub(crate) mod trial;
 pub(crate) mod value;
 pub(crate) mod versions;
-mod witnessed;
 pub(crate) mod workload;
 
 use crate::expires::{BY_READER, Expires, MOMENT_BYTES};

@@ -124,11 +124,11 @@ impl CrashTask {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum CrashTurn {
     /// Clients write, while the store does its upkeep.
-    Write { endurance: crash::Endurance, upkeep: Option<Upkeep> },
+    Write { endurance: crash::Endurance, reading: crash::Reading, upkeep: Option<Upkeep> },
     /// The worker opens the store, and waits for its end.
     Open,
     /// The worker reads everything that was sent; in the user's own store it then deletes that.
-    Read { crash_at_ns: u64, late: crash::LateAnswer },
+    Read { crash_at_ns: u64, late: crash::LateAnswer, reading: crash::Reading },
 }
 
 /// The work a store has to do again and again while clients write.
@@ -247,8 +247,8 @@ pub(crate) enum FromWorker {
     Case(CaseResult),
     /// All cases of a check are over.
     Checked(Box<check::CheckReport>),
-    /// The findings after a crash, and how long the store took to open on what was left.
-    CrashRead { opening: Duration, found: Box<CrashFindings> },
+    /// The findings after a crash, how long the store took to open on what was left, and of a cluster what clients saw of each other's writes.
+    CrashRead { opening: Duration, found: Box<CrashFindings>, history: Option<Box<study::History>> },
     /// The store's answer, in words.
     Answered(String),
     /// The number of keys deleted; everything else of the run is gone, too.

@@ -1,6 +1,6 @@
 //! What `kvtrial crash` found: what stores still hold after a crash, against what they acknowledged.
 
-use crate::{DiskKind, Durability, PowerCut, Quantity};
+use crate::{DiskKind, Durability, History, PowerCut, Quantity};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -164,6 +164,10 @@ pub struct CrashCut {
     pub not_started: Option<String>,
     /// The findings of the reader.
     pub found: CrashFindings,
+    /// What clients saw of each other's writes, and whether one copy of the data could have answered so; `None` where there is one node. Its
+    /// times are seconds from the crash; what was before it is negative.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub history: Option<History>,
     /// The nodes that failed, by name; empty where there is one.
     pub nodes: Vec<String>,
     /// The time for which clients went on writing after the crash, seconds; `None` where all nodes had failed for good.

@@ -51,6 +51,30 @@ pub enum HistoryFlaw {
     OutOfOrder,
 }
 
+/// What an operation of a contradiction did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum HistoryAct {
+    /// It read a version.
+    #[default]
+    Read,
+    /// It read, and found nothing.
+    Miss,
+    /// It wrote a version.
+    Write,
+    /// It deleted the key.
+    Delete,
+    /// It increased a counter, to this number.
+    Increase,
+}
+
+impl HistoryAct {
+    /// Returns whether it left something, or nothing, for others to read.
+    pub fn writes(self) -> bool {
+        matches!(self, HistoryAct::Write | HistoryAct::Delete | HistoryAct::Increase)
+    }
+}
+
 /// An operation of a contradiction.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
@@ -59,9 +83,9 @@ pub struct HistoryOperation {
     pub client: u32,
     /// The key's number.
     pub key: u64,
-    /// Whether it wrote.
-    pub writes: bool,
-    /// The version it wrote or read; 0: the key was not there.
+    /// What it did.
+    pub act: HistoryAct,
+    /// The version it wrote or read; 0: the key was not there. Of a read that found nothing, the delete that it saw.
     pub version: u64,
     /// When it was sent.
     pub sent_s: f64,

@@ -60,7 +60,7 @@ pub use fault::FaultFigures;
 pub use growth::{CurvePoint, GetTimes, GrowthFacts, Stall};
 pub use head_of_line::HeadOfLine;
 pub use histogram::{Histogram, MAX_BITS, SUB_BITS};
-pub use history::{History, HistoryFlaw, HistoryOperation};
+pub use history::{History, HistoryAct, HistoryFlaw, HistoryOperation};
 pub use host::{HostFacts, Judged, Noise};
 pub use latency::{AskedPercentiles, Latencies, LatencySummary, PERCENTILES};
 pub use left::{Left, LeftCount};

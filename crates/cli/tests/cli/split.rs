@@ -110,6 +110,9 @@ fn members_of_etcd_that_hear_nothing_of_each_other_acknowledge_nothing_and_lose_
     {
         assert_eq!(ran.why(accused), None, "{}", ran.said());
     }
+    let history = &trial["history"];
+    assert_eq!((&history["contradicted_keys"], &history["stale_reads"]), (&0.into(), &0.into()), "{history}");
+    assert!(history["unknown"].as_u64() > Some(0) && history["operations"].as_u64() > Some(400), "{history}");
     assert_eq!(trial["writes"]["lost"], 0, "{}", trial["writes"]);
     assert_eq!(trial["read_back"]["records"], 200, "{}", trial["read_back"]);
     let last = trial["series"].as_array().unwrap().last().unwrap();

@@ -17,7 +17,12 @@ fn sent(script: &str) -> Vec<SentWrite> {
             }
         };
         let at_ns = (entries.len() as u64 + 1) * 1_000_000_000;
-        entries.push(SentWrite { key, kind, acknowledged_at_ns: letter.is_uppercase().then_some(at_ns) });
+        entries.push(SentWrite {
+            key,
+            kind,
+            sent_at_ns: 0,
+            acknowledged_at_ns: letter.is_uppercase().then_some(at_ns),
+        });
     }
     entries
 }

@@ -109,6 +109,7 @@ impl<'a> Lane<'a> {
                 if due > self.time.now {
                     return Ok(());
                 }
+                self.job.time_is(self.time.now);
             }
             self.slots.ready.pop_front();
             match self.send(session, open, slot, Some(due))? {
@@ -140,6 +141,7 @@ impl<'a> Lane<'a> {
             let due = arrival.due;
             if due > self.time.now {
                 self.time.look();
+                self.job.time_is(self.time.now);
             }
             if due > self.time.now {
                 self.slots.ready.push_back(slot);

@@ -1,7 +1,7 @@
 //! What is said of a history.
 
-use crate::identity::label;
-use study::{Cell, FaultRecord, History, HistoryFlaw, HistoryOperation, TrialRecord};
+use super::Origin;
+use study::{FaultRecord, History, HistoryAct, HistoryFlaw, HistoryOperation};
 use words::units;
 
 /// What came of a check.
@@ -21,8 +21,7 @@ pub(super) fn outcome(history: &History) -> HistoryVerdict {
 }
 
 /// Says what a store's clients saw, in a sentence.
-pub(super) fn sentence(cell: &Cell, trial: &TrialRecord, history: &History) -> String {
-    let name = label(cell);
+pub(crate) fn sentence(name: &str, faults: &[FaultRecord], history: &History) -> String {
     let of = format!(
         "{} operations on {} keys{}",
         units::whole(history.operations),
@@ -37,7 +36,7 @@ pub(super) fn sentence(cell: &Cell, trial: &TrialRecord, history: &History) -> S
         HistoryVerdict::Linearizable => format!("{name}: linearizable, in {of}."),
         HistoryVerdict::Contradicted => {
             let broken = broken(history);
-            let faults = during(trial, history);
+            let faults = during(faults, history);
             format!(
                 "{name}: {broken}{faults}. Not linearizable: {} of {} keys contradict themselves, in {of}.",
                 units::whole(history.contradicted_keys),
@@ -71,14 +70,18 @@ fn broken(history: &History) -> String {
     }
 }
 
-/// The faults that were on at the time of the smallest contradiction.
-fn during(trial: &TrialRecord, history: &History) -> String {
+/// The faults that were on, or had been shortly before, at the time of the smallest contradiction.
+fn during(faults: &[FaultRecord], history: &History) -> String {
     let Some((from_s, to_s)) = span_s(&history.smallest) else { return String::new() };
     let is_on = |fault: &&FaultRecord| {
         fault.at_s.is_some_and(|at_s| at_s <= to_s) && fault.until_s.is_none_or(|until_s| until_s >= from_s)
     };
-    let on: Vec<String> = trial.faults.iter().filter(is_on).map(fault_name).collect();
-    if on.is_empty() { String::new() } else { format!(", the smallest contradiction after '{}'", on.join("', '")) }
+    let on: Vec<String> = faults.iter().filter(is_on).map(fault_name).collect();
+    if on.is_empty() {
+        String::new()
+    } else {
+        format!(", the smallest contradiction at the time of '{}'", on.join("', '"))
+    }
 }
 
 /// Names a fault and its node: `at 5s freeze 2 for 3s (node2)`.
@@ -96,23 +99,61 @@ pub(super) fn span_s(operations: &[HistoryOperation]) -> Option<(f64, f64)> {
     Some((from_s, to_s))
 }
 
-/// Names what an operation did: `wrote version 7`, `read version 6`, `found nothing`.
-pub(super) fn act(it: &HistoryOperation) -> String {
-    match (it.writes, it.version) {
-        (true, version) => format!("wrote version {version}"),
-        (false, 0) => "found nothing".into(),
-        (false, version) => format!("read version {version}"),
+/// Names a key. In crashes each client has keys of its own: the upper half of the number is the client's.
+pub(super) fn key_name(key: u64, origin: Origin) -> String {
+    match origin {
+        Origin::FirstPhase => format!("key {key}"),
+        Origin::Crash { .. } => format!("key {} of client {}", key as u32, key >> 32),
     }
 }
 
+/// Names what an operation did: `wrote version 7`, `read version 6`, `found nothing`.
+pub(super) fn act(it: &HistoryOperation) -> String {
+    match (it.act, it.version) {
+        (HistoryAct::Write, version) => format!("wrote version {version}"),
+        (HistoryAct::Delete, version) => format!("deleted it (version {version})"),
+        (HistoryAct::Increase, number) => format!("increased it to {number}"),
+        (HistoryAct::Read, 0) | (HistoryAct::Miss, _) => "found nothing".into(),
+        (HistoryAct::Read, version) => format!("read version {version}"),
+    }
+}
+
+/// What there is to say of its end.
+pub(super) fn ending(it: &HistoryOperation) -> &'static str {
+    if it.answered_s.is_none() { ", never answered" } else { "" }
+}
+
+/// A read that saw what was there before a write that had been acknowledged.
+pub(super) struct Overlooked<'a> {
+    pub(super) read: &'a HistoryOperation,
+    pub(super) write: &'a HistoryOperation,
+    pub(super) behind_s: f64,
+}
+
+impl Overlooked<'_> {
+    /// Says what it saw too late: `6.33 s out of date`.
+    pub(super) fn late(&self) -> String {
+        format!("{} out of date", units::duration(self.behind_s))
+    }
+}
+
+/// Returns the read of the smallest contradiction that overlooked a write, where it is that plain.
+pub(super) fn overlooked(history: &History) -> Option<Overlooked<'_>> {
+    let read =
+        history.smallest.last().filter(|it| !it.act.writes() && history.flaw == Some(HistoryFlaw::OutOfOrder))?;
+    let write = history.smallest.iter().rfind(|it| it.version != read.version && it.act.writes())?;
+    let behind_s = read.sent_s - write.answered_s?;
+    (behind_s > 0.0).then_some(Overlooked { read, write, behind_s })
+}
+
 /// Tells the smallest contradiction, an operation per sentence, on a clock that begins with it.
-pub(super) fn steps(history: &History) -> impl Iterator<Item = String> {
+pub(super) fn steps(history: &History, origin: Origin) -> impl Iterator<Item = String> {
     let first_s = span_s(&history.smallest).map_or(0.0, |it| it.0);
     let head = history.smallest.first().map(|it| {
         format!(
-            "The smallest contradiction, on key {}, begins {}. Leave out any of its operations, and there is none:",
-            it.key,
-            began(first_s)
+            "The smallest contradiction, on {}, begins {}. Leave out any of its operations, and there is none:",
+            key_name(it.key, origin),
+            origin.began(first_s)
         )
     });
     let step = move |it: &HistoryOperation| {
@@ -121,35 +162,36 @@ pub(super) fn steps(history: &History) -> impl Iterator<Item = String> {
             Some(at_s) => format!("answered at +{}", units::duration(at_s - first_s)),
             None => "never answered".into(),
         };
-        format!("client {} {}: sent at +{sent}, {answered}.", it.client, act(it))
+        format!("{} {}: sent at +{sent}, {answered}.", origin.client(it.client), act(it))
     };
     head.into_iter().chain(history.smallest.iter().map(step).collect::<Vec<_>>()).chain(why(history))
 }
 
-fn began(first_s: f64) -> String {
-    match first_s < 0.0 {
-        true => format!("{} before the first timed phase", units::duration(-first_s)),
-        false => format!("{} into the timed phases", units::duration(first_s)),
+impl Origin {
+    fn began(self, first_s: f64) -> String {
+        let time = units::duration(first_s.abs());
+        match (self, first_s < 0.0) {
+            (Origin::FirstPhase, true) => format!("{time} before the first timed phase"),
+            (Origin::FirstPhase, false) => format!("{time} into the timed phases"),
+            (Origin::Crash { .. }, true) => format!("{time} before the crash"),
+            (Origin::Crash { .. }, false) => format!("{time} after the crash"),
+        }
     }
 }
 
 /// Why these operations exclude each other.
 fn why(history: &History) -> Option<String> {
     let last = history.smallest.last()?;
-    Some(match history.flaw? {
-        HistoryFlaw::NeverWritten => format!("No client has written version {} of this key.", last.version),
-        HistoryFlaw::BeforeItsWrite => "The read was over before the write was sent.".into(),
-        HistoryFlaw::OutOfOrder => {
-            let newest = history.smallest.iter().rfind(|it| it.version != last.version && it.writes)?;
-            let overwritten = newest.answered_s.is_some_and(|at_s| at_s < last.sent_s) && !last.writes;
-            match overwritten {
-                true => format!(
-                    "Version {} was acknowledged {} before the last read was sent, which should have seen it or a later one.",
-                    newest.version,
-                    units::duration(last.sent_s - newest.answered_s?)
-                ),
-                false => "In whatever order the writes took effect, one of the reads is wrong.".into(),
-            }
+    Some(match (history.flaw?, overlooked(history)) {
+        (HistoryFlaw::NeverWritten, _) => format!("No client has written version {} of this key.", last.version),
+        (HistoryFlaw::BeforeItsWrite, _) => "The read was over before the write was sent.".into(),
+        (HistoryFlaw::OutOfOrder, Some(it)) => format!(
+            "Version {} was acknowledged {} before the last read was sent, which should have seen it or a later one.",
+            it.write.version,
+            units::duration(it.behind_s)
+        ),
+        (HistoryFlaw::OutOfOrder, None) => {
+            "In whatever order the writes took effect, one of the reads is wrong.".into()
         }
     })
 }

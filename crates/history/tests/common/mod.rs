@@ -27,8 +27,11 @@ pub fn has_order(all: &[Encounter]) -> bool {
                 return false;
             }
             let next = match all[at].action {
-                Deed::Read(seen) if all[at].answered_ns.is_none() || seen == value => value,
+                Deed::Read(_) | Deed::Missed(_) if all[at].answered_ns.is_none() => value,
+                Deed::Read(seen) if seen == value => value,
+                Deed::Missed(_) if value == 0 => value,
                 Deed::Write(version) => version,
+                Deed::Delete(_) => 0,
                 Deed::Swap { from, to } if from == value => to,
                 _ => return false,
             };

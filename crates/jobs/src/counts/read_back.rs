@@ -3,6 +3,7 @@
 use super::doubt::account;
 use super::trial::{CountTrial, Found};
 use super::{Method, parse};
+use crate::witnessed::Telling;
 use jobkit::{Doubt, Offence, Step, Worker};
 use std::ops::Range;
 use std::sync::PoisonError;
@@ -38,6 +39,16 @@ impl ReadBack<'_> {
             Some(doubt) => account(doubt, count, right),
             None => account(&Doubt::default(), count, right),
         }
+    }
+}
+
+impl Telling for ReadBack<'_> {
+    fn key_number(&self, slot: Slot) -> u64 {
+        self.terms[slot as usize]
+    }
+
+    fn version(_: &[u8]) -> Option<u64> {
+        None
     }
 }
 

@@ -8,6 +8,7 @@ use super::trial::CountTrial;
 use super::{Method, parse};
 use crate::in_order::{InOrder, belongs};
 use crate::tally::Answers;
+use crate::witnessed::Telling;
 use data::splitmix::mix;
 use jobkit::{Offence, Step, Worker};
 use std::io::Write;
@@ -197,6 +198,16 @@ impl Drop for CountWorker<'_> {
         if !self.doubts.is_empty() {
             self.trial.take_doubts(std::mem::take(&mut self.doubts));
         }
+    }
+}
+
+impl Telling for CountWorker<'_> {
+    fn key_number(&self, slot: Slot) -> u64 {
+        self.slots[slot as usize].term.into()
+    }
+
+    fn version(_: &[u8]) -> Option<u64> {
+        None
     }
 }
 

@@ -5,12 +5,14 @@ use super::read_back::ReadBack;
 use super::run::CountWorker;
 use super::{Counting, Method};
 use crate::tally::Answers;
+use crate::witnessed::Witnessed;
+use history::Collector;
 use jobkit::{Job, JobError, Phase, SharePart, Trial, TrialSetup, Worker, printable};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
-use std::sync::{Mutex, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
 use store::{Keeps, Slot};
 use study::{Answer, Reason, WriteAccount};
 
@@ -32,6 +34,8 @@ pub struct CountTrial<'a> {
     unsent: RwLock<Vec<u32>>,
     /// Whether it is not empty: else no read of a count asks for the lock.
     any_unsent: AtomicBool,
+    /// Where what clients see is recorded.
+    history: OnceLock<Arc<Collector>>,
 }
 
 /// The counts that were read back, judged.
@@ -85,6 +89,7 @@ impl<'a> CountTrial<'a> {
             doubts: RwLock::default(),
             unsent: RwLock::default(),
             any_unsent: AtomicBool::new(false),
+            history: OnceLock::new(),
         }
     }
 
@@ -172,10 +177,24 @@ impl Trial for CountTrial<'_> {
     }
 
     fn worker(&self, phase: usize, slots: Range<Slot>) -> Box<dyn Worker + '_> {
-        match phase {
-            0 => Box::new(CountWorker::new(self, slots)),
-            _ => Box::new(ReadBack::new(self, slots)),
+        let first = slots.clone();
+        match (phase, self.history.get()) {
+            (0, None) => Box::new(CountWorker::new(self, slots)),
+            (0, Some(history)) => Box::new(Witnessed::new(CountWorker::new(self, slots), first, history)),
+            (_, None) => Box::new(ReadBack::new(self, slots)),
+            (_, Some(history)) => Box::new(Witnessed::new(ReadBack::new(self, slots), first, history)),
         }
+    }
+
+    fn record_history(&self, history: &Arc<Collector>) -> Result<(), String> {
+        if !self.keeps {
+            return Err("the store keeps nothing".into());
+        }
+        if self.method == Method::Rewrite {
+            return Err("a number that is put does not say which increment it is; increment=native says it".into());
+        }
+        let _ = self.history.set(Arc::clone(history));
+        Ok(())
     }
 
     fn again(&self) -> Option<usize> {

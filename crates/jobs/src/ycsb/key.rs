@@ -94,30 +94,10 @@ pub fn id_of(bytes: &[u8]) -> Option<u64> {
     (id < MAX_KEYS && key(id) == bytes).then_some(id)
 }
 
-/// Returns the number that a key of this job has in its digits: the id, or its hash where names are hashed. Unlike [`id_of`] it verifies nothing.
-#[inline]
-pub fn number_in(key: &[u8]) -> u64 {
-    let half = |at: usize| {
-        key.get(at..at + 8).and_then(|half| half.first_chunk::<8>()).map_or(0, |half| u64::from_be_bytes(*half))
-    };
-    let letters = half(0) >> 32 & 0xFF;
-    letters.wrapping_sub(u64::from(b'r')) << DIGIT_BITS | (number(half(0)) & 0xFFFF) << 32 | number(half(8))
-}
-
-/// The number that eight hex digits stand for.
-#[inline]
-fn number(digits: u64) -> u64 {
-    // Letters have bit 6, and 1 to 6 in their lowest bits.
-    let mut it = (digits & 0x0F0F_0F0F_0F0F_0F0F) + 9 * (digits >> 6 & 0x0101_0101_0101_0101);
-    it = (it | it >> 4) & 0x00FF_00FF_00FF_00FF;
-    it = (it | it >> 8) & 0x0000_FFFF_0000_FFFF;
-    (it | it >> 16) & 0xFFFF_FFFF
-}
-
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
-    use super::{KeyNames, MAX_KEYS, MOST_HASHED, id_of, key, number_in};
+    use super::{KeyNames, MAX_KEYS, MOST_HASHED, id_of, key};
 
     #[test]
     fn keys_are_hexadecimal_and_give_their_ids_back() {
@@ -126,7 +106,6 @@ mod tests {
         {
             assert_eq!(String::from_utf8_lossy(&key(id)), format!("user{id:012x}"));
             assert_eq!(id_of(&key(id)), Some(id));
-            assert_eq!(number_in(&key(id)), id);
         }
         for foreign in [
             &b"user00000000000A"[..],

@@ -4,8 +4,10 @@ use super::expiring;
 use super::judge;
 use super::key::KEY_BYTES;
 use super::trial::YcsbTrial;
+use super::value::version_in;
 use super::versions::Write;
 use super::workload::LoadOrder;
+use crate::witnessed::Telling;
 use data::scramble::Scramble;
 use jobkit::{Offence, Step, Think, Worker};
 use std::ops::Range;
@@ -55,6 +57,18 @@ impl YcsbTrial<'_> {
             LoadOrder::Rising | LoadOrder::Hashed => None,
             LoadOrder::Scattered => Some(Scramble::new(self.workload.records, self.seed ^ SCATTERED)),
         })
+    }
+}
+
+impl Telling for Load<'_> {
+    #[inline]
+    fn key_number(&self, slot: Slot) -> u64 {
+        self.id(self.next[slot as usize].0)
+    }
+
+    #[inline]
+    fn version(value: &[u8]) -> Option<u64> {
+        version_in(value)
     }
 }
 

@@ -5,7 +5,9 @@ use super::judge;
 use super::key::KEY_BYTES;
 use super::lives::Lifetime;
 use super::trial::YcsbTrial;
+use super::value::version_in;
 use super::versions::Sight;
+use crate::witnessed::Telling;
 use jobkit::{Offence, Step, Think, Worker};
 use std::ops::Range;
 use std::sync::PoisonError;
@@ -64,6 +66,18 @@ fn own_from(trial: &YcsbTrial<'_>, mut next: u64, number: u64) -> u64 {
 impl Drop for ReadBack<'_> {
     fn drop(&mut self) {
         self.trial.verdicts.lock().unwrap_or_else(PoisonError::into_inner).valid += self.valid;
+    }
+}
+
+impl Telling for ReadBack<'_> {
+    #[inline]
+    fn key_number(&self, slot: Slot) -> u64 {
+        self.next[slot as usize]
+    }
+
+    #[inline]
+    fn version(value: &[u8]) -> Option<u64> {
+        version_in(value)
     }
 }
 

@@ -4,8 +4,10 @@ use super::chooser::Chooser;
 use super::judge;
 use super::key::{KEY_BYTES, KeyNames, key};
 use super::trial::YcsbTrial;
+use super::value::version_in;
 use super::versions::{Sight, Write};
 use super::workload::{Kind, Mix, Workload};
+use crate::witnessed::Telling;
 use data::wyrand::WyRand;
 use jobkit::{Offence, Step, Think, Worker};
 use std::ops::Range;
@@ -225,6 +227,18 @@ impl Run<'_> {
             (Stage::Scan { .. }, _) => Err(Offence::failed(&self.names.key(id), reply)),
             _ => written(),
         }
+    }
+}
+
+impl Telling for Run<'_> {
+    #[inline]
+    fn key_number(&self, slot: Slot) -> u64 {
+        self.id(slot)
+    }
+
+    #[inline]
+    fn version(value: &[u8]) -> Option<u64> {
+        version_in(value)
     }
 }
 

@@ -10,7 +10,7 @@ use crate::execution::{Departure, Execution};
 use crate::message::{CrashTask, CrashTurn, FromWorker, Task, Upkeep};
 use crate::silence::Silence;
 use crate::supervisor::Supervisor;
-use crash::{AckLedger, LateAnswer, WriteSet};
+use crash::{AckLedger, LateAnswer, Reading, WriteSet};
 use engine::Settings;
 use host::Installation;
 use jobkit::{JobError, Params};
@@ -83,7 +83,7 @@ impl Cutting<'_> {
             CrashMoment::Compaction => Some(Upkeep::Compaction),
             CrashMoment::Rename => self.upkeep(),
         };
-        let turn = CrashTurn::Write { endurance: self.endurance(), upkeep };
+        let turn = CrashTurn::Write { endurance: self.endurance(), reading: self.reading(), upkeep };
         let mut moment = Moment::default();
         self.patiently(&|| ledger.any_began(), &mut || {
             moment = Moment::default();
@@ -136,11 +136,12 @@ impl Cutting<'_> {
         let is_embedded = matches!(self.request.info.opener, Opener::Embedded(_));
         let mut is_read = false;
         let read = self.patiently(&|| false, &mut || {
-            let task = self.task(ledger, CrashTurn::Read { crash_at_ns, late: self.late() });
-            self.send(task, &Moment::default(), &mut |said| {
-                if let FromWorker::CrashRead { opening, found } = said {
+            let turn = CrashTurn::Read { crash_at_ns, late: self.late(), reading: self.reading() };
+            self.send(self.task(ledger, turn), &Moment::default(), &mut |said| {
+                if let FromWorker::CrashRead { opening, found, history } = said {
                     is_read = true;
                     made.found = *found;
+                    made.history = history.map(|it| *it);
                     if is_embedded {
                         made.recovery_s = Some(opening.as_secs_f64());
                     }
@@ -152,6 +153,12 @@ impl Cutting<'_> {
             Ok(()) => made.not_started = Some("reading it did not finish".into()),
             Err(error) => made.not_started = Some(error.to_string()),
         }
+    }
+
+    /// Returns whether clients read each other's keys between their writes: those of a cluster do.
+    fn reading(&self) -> Reading {
+        let is_cluster = self.supply.is_none() && self.installation.nodes().is_some_and(host::Nodes::is_several);
+        if is_cluster { Reading::Between } else { Reading::None }
     }
 
     /// Returns what an answer after the crash means.

@@ -2,7 +2,8 @@
 
 use crate::message::{CrashTask, CrashTurn, FromWorker, OpenedStore, Refusal, Upkeep};
 use crate::worker::bench::{Bench, Link};
-use crash::{AckLedger, Endurance};
+use crate::worker::history::told;
+use crash::{AckLedger, After, Endurance, Reading};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use store::{Store, StoreError, needed};
@@ -26,13 +27,14 @@ pub(crate) fn carry_out(
         .map_err(|error| Refusal::Store(format!("the ledger cannot be opened: {error}")))?;
     let is_users = task.spec.target != Target::Private;
     match task.turn {
-        CrashTurn::Write { endurance, upkeep } => {
+        CrashTurn::Write { endurance, reading, upkeep } => {
             if is_users
                 && let Some(left) = crash::left_over(store, &ledger, task.set(), task.deadline).map_err(refused)?
             {
                 return Err(Refusal::Unsuited(format!("{left}{}", deletion(&task.spec))));
             }
-            write(store, task, &ledger, endurance, upkeep, bench.stop).map_err(refused)
+            let clients = Clients { endurance, reading };
+            write(store, task, &ledger, clients, upkeep, bench.stop).map_err(refused)
         }
         CrashTurn::Open => {
             while !bench.stop.load(Ordering::Relaxed) {
@@ -40,12 +42,13 @@ pub(crate) fn carry_out(
             }
             Ok(())
         }
-        CrashTurn::Read { crash_at_ns, late } => {
-            let found = crash::read(store, &ledger, task.set(), crash_at_ns, late, task.deadline).map_err(refused)?;
+        CrashTurn::Read { crash_at_ns, late, reading } => {
+            let after = crash::read(store, &ledger, task.set(), crash_at_ns, late, task.deadline).map_err(refused)?;
             if is_users {
                 crash::clear(store, &ledger, task.set(), task.deadline).map_err(refused)?;
             }
-            link.say(FromWorker::CrashRead { opening, found: Box::new(found) });
+            let history = (reading == Reading::Between).then(|| Box::new(history(&ledger, &after, crash_at_ns)));
+            link.say(FromWorker::CrashRead { opening, found: Box::new(after.found), history });
             Ok(())
         }
     }
@@ -70,16 +73,31 @@ fn deletion(spec: &Spec) -> String {
     format!("{password}:\n{line} --scan --pattern '{}*' | xargs {line} unlink", crash::PREFIX)
 }
 
+/// What clients do besides writing.
+#[derive(Clone, Copy)]
+struct Clients {
+    endurance: Endurance,
+    reading: Reading,
+}
+
+/// Checks what clients saw; its times are on a clock that begins with the crash.
+fn history(ledger: &AckLedger, after: &After, crash_at_ns: u64) -> study::History {
+    match history::check(&mut crash::history(ledger, &after.glances)) {
+        Ok(check) => told(&check, |at_ns| (i128::from(at_ns) - i128::from(crash_at_ns)) as f64 / 1e9),
+        Err(why) => study::History { problem: why.to_string(), ..study::History::default() },
+    }
+}
+
 /// Lets the clients write; meanwhile the store is kept busy with its upkeep.
 fn write(
     store: &dyn Store,
     task: &CrashTask,
     ledger: &AckLedger,
-    endurance: Endurance,
+    Clients { endurance, reading }: Clients,
     upkeep: Option<Upkeep>,
     stop: &AtomicBool,
 ) -> Result<(), StoreError> {
-    let Some(upkeep) = upkeep else { return crash::write(store, ledger, task.set(), endurance, stop) };
+    let Some(upkeep) = upkeep else { return crash::write(store, ledger, task.set(), endurance, reading, stop) };
     // Where it refuses, nobody writes on.
     let over = AtomicBool::new(false);
     std::thread::scope(|scope| {
@@ -94,7 +112,7 @@ fn write(
                 std::thread::sleep(LOOK);
             }
         });
-        let written = crash::write(store, ledger, task.set(), endurance, &over);
+        let written = crash::write(store, ledger, task.set(), endurance, reading, &over);
         over.store(true, Ordering::Relaxed);
         let kept_up = kept_up.join().unwrap_or(Ok(()));
         drop(watch.join());

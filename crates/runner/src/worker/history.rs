@@ -1,14 +1,14 @@
 //! What clients saw, recorded while the phases run and checked after them.
 
 use crate::message::HistoryWish;
-use history::{Check, Collector, Conflict, Encounter};
+use history::{Check, Collector, Conflict, Deed, Encounter};
 use jobkit::Trial;
 use measure::Clock;
 use std::cell::Cell;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use study::{History, HistoryFlaw, HistoryOperation};
+use study::{History, HistoryAct, HistoryFlaw, HistoryOperation};
 
 /// The record of a trial, if one is kept.
 pub(crate) struct Recording {
@@ -22,7 +22,9 @@ pub(crate) struct Recording {
 impl Recording {
     /// Begins one for the trial, as wished.
     pub(crate) fn begin(trial: &dyn Trial, wish: &HistoryWish) -> Recording {
-        let collector = Arc::new(Collector::new(&wish.directory));
+        let clock = Clock::get();
+        let collector = Collector::new(&wish.directory).timed_by(Box::new(move |ticks| clock.ns(ticks)));
+        let collector = Arc::new(collector);
         let collector = trial.record_history(&collector).map(|()| collector);
         Recording { collector, file: wish.file.clone(), began: Cell::new(None) }
     }
@@ -50,7 +52,10 @@ impl Recording {
         };
         let mut found = match checked {
             Err(why) => problem(why.to_string()),
-            Ok(check) => told(&check, &Times::since(self.began.get())),
+            Ok(check) => {
+                let times = Times::since(self.began.get());
+                told(&check, |at_ns| times.s(at_ns))
+            }
         };
         if let Some(wished) = self.file {
             let file = free(&wished);
@@ -80,15 +85,22 @@ impl Times {
     }
 }
 
-fn told(check: &Check, times: &Times) -> History {
+/// Tells what a check has found, with its times in seconds as `s` has them.
+pub(crate) fn told(check: &Check, s: impl Fn(u64) -> f64) -> History {
     let weaker = check.weaker;
     let operation = |it: &Encounter| HistoryOperation {
         client: it.client,
         key: it.key,
-        writes: it.writes(),
+        act: match it.action {
+            Deed::Read(_) => HistoryAct::Read,
+            Deed::Missed(_) => HistoryAct::Miss,
+            Deed::Write(_) => HistoryAct::Write,
+            Deed::Delete(_) => HistoryAct::Delete,
+            Deed::Swap { .. } => HistoryAct::Increase,
+        },
         version: it.version(),
-        sent_s: times.s(it.sent_ns),
-        answered_s: it.answered_ns.map(|at| times.s(at)),
+        sent_s: s(it.sent_ns),
+        answered_s: it.answered_ns.map(&s),
     };
     History {
         operations: check.operations,
