@@ -46,6 +46,7 @@ mod node_faults;
 mod nodes_job;
 mod passwords;
 mod plugins;
+mod publish;
 mod power;
 mod questions;
 mod rates;

@@ -1,0 +1,45 @@
+//! What each board answers, as cards.
+
+use super::Depth;
+use super::facts::Choices;
+use super::figures::{bar, board_address, headline, kind, parameters, shares};
+use crate::board::Board;
+use findings::figures;
+use maud::{Markup, html};
+
+/// Results that a card shows.
+const MOST_SHOWN: usize = 4;
+
+/// Returns the cards of some boards, which a form filters: those that say most come first.
+pub(super) fn cards(boards: &[Board<'_>], choices: &Choices, form: &str, depth: Depth) -> Markup {
+    let mut order: Vec<&Board<'_>> = boards.iter().collect();
+    let placed = |board: &Board<'_>| board.entries.iter().filter(|entry| entry.figure.is_some()).count();
+    order.sort_by_key(|board| (board.next().is_none(), placed(board) < 2, &board.key.job));
+    html! {
+        ul.answers data-form=(form) { @for board in order { (card(board, choices, depth)) } }
+        button.more type="button" hidden { "Show all" }
+    }
+}
+
+fn card(board: &Board<'_>, choices: &Choices, depth: Depth) -> Markup {
+    let facts = board.entries.first().map(|entry| choices.places(board, entry).map(|place| place.to_string()).join(" "));
+    let placed = || board.entries.iter().filter(|entry| entry.figure.is_some());
+    let more = placed().count().saturating_sub(MOST_SHOWN);
+    html! {
+        li data-facts=(facts.unwrap_or_default()) {
+            h3 { a href=(depth.to(&board_address(board))) { (board.key.job) } " " small { (kind(board)) " · " (board.work.reads.word()) } }
+            p { (headline(board)) }
+            table.bars {
+                tbody { @for entry in placed().take(MOST_SHOWN) {
+                    tr {
+                        th scope="row" { (entry.cell.store) }
+                        td.num { (entry.figure.map_or(String::new(), |it| figures::value(it.value, board.metric.unit()))) }
+                        td.wide { (bar(shares(entry, board))) }
+                    }
+                } }
+            }
+            @if more > 0 { p.note { "and " (more) " more" } }
+            p.note { (parameters(board)) @if !board.key.params.is_empty() { " · " } (board.key.machine) }
+        }
+    }
+}
