@@ -13,7 +13,7 @@ const follow = (form, more, most, draw) => {
   let shown = most;
   const update = () => {
     const found = draw(asked(form), shown);
-    form.querySelector('.count').textContent = `${found.fitting} of ${found.all}`;
+    form.querySelector('.count').textContent = `${found.fitting} of ${found.all} ${form.dataset.noun}`;
     more.hidden = found.fitting <= shown;
     more.textContent = `Show all ${found.fitting}`;
   };

@@ -39,7 +39,8 @@ fn card(board: &Board<'_>, choices: &Choices, depth: Depth) -> Markup {
                 } }
             }
             @if more > 0 { p.note { "and " (more) " more" } }
-            p.note { (parameters(board)) @if !board.key.params.is_empty() { " · " } (board.key.machine) }
+            p.note { (parameters(board)) }
+            @if choices.has_machines() { p.note { (board.key.machine) } }
         }
     }
 }

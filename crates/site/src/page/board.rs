@@ -21,7 +21,7 @@ pub(crate) fn board_page(board: &Board<'_>) -> String {
         }
         section aria-labelledby="results-title" {
             h2 id="results-title" { "Results" }
-            div.scroll tabindex="0" role="region" aria-label="Results" { table {
+            div.scroll tabindex="0" role="region" aria-label="Table of results" { table {
                 caption { (findings::figures::title(board.metric)) ". Bars: against the best; longer is better. The line on a bar is the interval of its trials." }
                 thead { tr {
                     th.num scope="col" { "Place" } th scope="col" { "Store" } th.num scope="col" { "Figure" } th.wide scope="col" { "Against the best" }

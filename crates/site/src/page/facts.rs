@@ -50,16 +50,21 @@ impl Choices {
         Choices(all)
     }
 
+    /// Returns whether there are several machines: with one only, it need not be said of each list.
+    pub(super) fn has_machines(&self) -> bool {
+        self.0[7].len() > 1
+    }
+
     /// The facts of a result, as the places of their values.
     pub(super) fn places(&self, board: &Board<'_>, entry: &BoardEntry<'_>) -> [usize; COUNT] {
         let words = words(board, entry);
         std::array::from_fn(|at| self.0[at].iter().position(|value| *value == words[at]).unwrap_or_default())
     }
 
-    /// Returns a form that filters by these facts; what has one value only is not asked.
-    pub(super) fn form(&self, id: &str, facts: &[usize]) -> Markup {
+    /// Returns a form that filters these things by these facts; what has one value only is not asked.
+    pub(super) fn form(&self, id: &str, facts: &[usize], noun: &str) -> Markup {
         html! {
-            form.filters id=(id) {
+            form.filters id=(id) data-noun=(noun) {
                 @for &at in facts {
                     @let (name, title) = FACTS[at];
                     @if self.0[at].len() > 1 {

@@ -6,7 +6,7 @@ use analysis::{Better, Metric};
 use findings::figures;
 use maud::{Markup, html};
 use publish::{Mark, Verification};
-use study::Quantity;
+use study::{Cell, Quantity, Study};
 
 /// Returns the name of a board's page.
 pub(super) fn board_address(board: &Board<'_>) -> String {
@@ -28,10 +28,14 @@ pub(super) fn study_address(id: &str) -> String {
     format!("studies/{id}/report.html")
 }
 
-/// Returns the job with the parameters that make a board another one: `clients=16 · workload=a`.
+/// Returns the parameters that make a board another one, `clients=16 · workload=A`, without those that say nothing.
 pub(super) fn parameters(board: &Board<'_>) -> String {
-    let own = board.key.params.iter().filter(|param| !param.starts_with("input."));
-    own.map(String::as_str).collect::<Vec<_>>().join(" · ")
+    let Some(first) = board.entries.first() else { return String::new() };
+    let cell = Cell { trials: Vec::new(), ..first.cell.clone() };
+    let mut said = words::parameters::shared_parameters(&Study { cells: vec![cell], ..Study::default() });
+    let of_study = board.key.params.iter().filter(|param| ["fault=", "server_memory_bytes="].iter().any(|of| param.starts_with(of)));
+    said.extend(of_study.cloned());
+    said.join(" · ")
 }
 
 /// Returns class and level of durability: `embedded, durability os`.
@@ -117,9 +121,14 @@ pub(super) fn headline(board: &Board<'_>) -> Markup {
             all => { strong { (all.join(", ")) } " are first together." }
         }
         @if let Some(next) = board.next() {
-            " Next is " (next.cell.store) ": " (behind(next)) " " (slower) "."
+            " Next is " (next.cell.store) @if let Some(it) = next.behind { ", " (times(it.value)) " times " (slower) " (" (times(it.low)) " to " (times(it.high)) ")" } "."
         }
     }
+}
+
+/// A ratio as a number: `1.93`, `45.7`.
+fn times(ratio: f64) -> String {
+    words::units::ratio(ratio).trim_start_matches('x').to_owned()
 }
 
 /// Returns the mark of a study, with what is behind it.

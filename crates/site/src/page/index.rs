@@ -22,7 +22,7 @@ pub(crate) fn index_page(collection: &Collection, boards: &[Board<'_>], historie
     let content = html! {
         header {
             h1 { "Key/value stores, measured" }
-            p.headline { "Which store is first for work like yours, and by how much?" }
+            p.headline { "Which store is first for work like yours?" }
             p.facts {
                 (counted(entries().count(), "result")) " of " (counted(stores.len(), "store")) " in " (studies) @if studies == 1 { " study" } @else { " studies" }
                 ". Every answer was checked: a store with a wrong, missing or refused one is void and has no place. Two results share a list only where job, parameters, input, machine, class and durability are equal."
@@ -30,7 +30,7 @@ pub(crate) fn index_page(collection: &Collection, boards: &[Board<'_>], historie
         }
         section id="question" aria-labelledby="question-title" {
             h2 id="question-title" { "What is your work like?" }
-            (choices.form("ask", &ASKED))
+            (choices.form("ask", &ASKED, "lists"))
             (cards(boards, &choices, "ask", Depth::Top))
         }
         section id="results" aria-labelledby="results-title" {
@@ -45,7 +45,7 @@ pub(crate) fn index_page(collection: &Collection, boards: &[Board<'_>], historie
         section id="studies" aria-labelledby="studies-title" {
             h2 id="studies-title" { "Studies" }
             p.note { "Each has its own report with every chart and figure, and its raw data. Add yours: kvtrial publish." }
-            div.scroll tabindex="0" role="region" aria-label="Studies" { table {
+            div.scroll tabindex="0" role="region" aria-label="Table of studies" { table {
                 thead { tr { th scope="col" { "Study" } th scope="col" { "Made again?" } th scope="col" { "Machine" } th scope="col" { "Command" } } }
                 tbody { @for published in collection.studies.iter().rev() {
                     @let machine = published.study.host.hardware();

@@ -48,7 +48,7 @@ pub(crate) fn listing_page(subject: ListingSubject, name: &str, boards: &[Board<
         }
         section aria-labelledby="lists-title" {
             h2 id="lists-title" { "Lists" }
-            (choices.form("ask", &ASKED))
+            (choices.form("ask", &ASKED, "lists"))
             (cards(boards, &choices, "ask", Depth::Below))
         }
         section aria-labelledby="results-title" {

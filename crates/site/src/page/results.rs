@@ -45,8 +45,8 @@ impl Texts {
 pub(super) fn results(boards: &[Board<'_>], choices: &Choices, depth: Depth) -> Markup {
     let headings = [("Place", "num"), ("Store", ""), ("Work", ""), ("Figure", "num"), ("Day", "")];
     html! {
-        (choices.form("filter", &ALL))
-        div.scroll tabindex="0" role="region" aria-label="All results" { table.results data-form="filter" data-rows="rows" {
+        (choices.form("filter", &ALL, "results"))
+        div.scroll tabindex="0" role="region" aria-label="Table of all results" { table.results data-form="filter" data-rows="rows" {
             caption { "Bars: against the best of the same list; longer is better. The line on a bar is the interval of its trials." }
             thead { tr {
                 @for (title, class) in headings { th class=(class) scope="col" { button type="button" { (title) } } }
