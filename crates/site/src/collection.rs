@@ -2,7 +2,7 @@
 
 use crate::parallel::each_in_parallel;
 use archive::DirectoryError;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use publish::Verification;
 use std::path::{Path, PathBuf};
 use study::Study;
@@ -25,6 +25,8 @@ pub struct Published {
 pub struct Collection {
     /// The studies, oldest first.
     pub studies: Vec<Published>,
+    /// What each job does, in a line, as far as it is known.
+    pub jobs: BTreeMap<String, String>,
 }
 
 /// Why studies cannot be read, or pages not be written.
@@ -69,7 +71,7 @@ impl Collection {
         };
         let mut studies: Vec<Published> = each_in_parallel(&paths, read).into_iter().collect::<Result<_, _>>()?;
         studies.sort_by(|a, b| a.study.started_at.cmp(&b.study.started_at).then_with(|| a.id.cmp(&b.id)));
-        Ok(Collection { studies })
+        Ok(Collection { studies, jobs: BTreeMap::new() })
     }
 }
 

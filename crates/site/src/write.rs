@@ -24,7 +24,7 @@ pub fn write(collection: &Collection, out: &Path) -> Result<(), SiteError> {
         let own = of(&boards, subject, &name);
         let ids: BTreeSet<&str> = own.iter().map(|board| board.id.as_str()).collect();
         let whole: Vec<Board<'_>> = boards.iter().filter(|board| ids.contains(board.id.as_str())).map(Board::copy).collect();
-        let page = listing_page(subject, &name, &whole, &own);
+        let page = listing_page(subject, &name, &whole, &own, &collection.jobs);
         put(&out.join(subject.directory()).join(format!("{file}.html")), &page)?;
     }
     let written = each_in_parallel(&collection.studies, |published| details(published, &out.join("studies").join(&published.id)));

@@ -116,7 +116,7 @@ pub struct PublishArguments {
     #[arg(long, group = "task")]
     pub init: bool,
     /// With --verify: time for each study; of one that takes longer, fewer trials or a part of its stores are made again [default: 10m]
-    #[arg(long, value_name = "TIME", requires = "verify", value_parser = duration)]
+    #[arg(long, value_name = "TIME", value_parser = duration)]
     pub budget: Option<Duration>,
 }
 

@@ -18,6 +18,9 @@ const MOST_LISTED: usize = 10;
 
 /// Carries out what the options say; exactly one of them is there.
 pub fn publish(arguments: &PublishArguments) -> Result<u8, CommandFailure> {
+    if arguments.budget.is_some() && !arguments.verify {
+        return Err(CommandFailure::usage("--budget is the time for studies that are made again: say --verify, or leave it out"));
+    }
     if arguments.init {
         return arguments.studies.iter().try_fold(failure::GOOD, |_, root| begin(root));
     }

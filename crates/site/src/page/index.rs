@@ -31,7 +31,7 @@ pub(crate) fn index_page(collection: &Collection, boards: &[Board<'_>], historie
         section id="question" aria-labelledby="question-title" {
             h2 id="question-title" { "What is your work like?" }
             (choices.form("ask", &ASKED, "lists"))
-            (cards(boards, &choices, "ask", Depth::Top))
+            (cards(boards, &choices, "ask", Depth::Top, &collection.jobs))
         }
         section id="results" aria-labelledby="results-title" {
             h2 id="results-title" { "All results" }

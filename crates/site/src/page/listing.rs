@@ -1,6 +1,6 @@
 //! The page of a store, a job or a machine: the boards it stands on.
 
-use super::answers::cards;
+use super::answers::{JobLines, cards};
 use super::facts::{ASKED, Choices};
 use super::results::results;
 use super::{Depth, page};
@@ -30,7 +30,7 @@ impl ListingSubject {
 }
 
 /// Returns the page of a store, a job or a machine: the boards it stands on, whole, and of these the results that are its own.
-pub(crate) fn listing_page(subject: ListingSubject, name: &str, boards: &[Board<'_>], own: &[Board<'_>]) -> String {
+pub(crate) fn listing_page(subject: ListingSubject, name: &str, boards: &[Board<'_>], own: &[Board<'_>], jobs: &JobLines) -> String {
     let choices = Choices::of(boards);
     let results_count: usize = own.iter().map(|board| board.entries.len()).sum();
     let first = own.iter().flat_map(Board::leaders).count();
@@ -49,7 +49,7 @@ pub(crate) fn listing_page(subject: ListingSubject, name: &str, boards: &[Board<
         section aria-labelledby="lists-title" {
             h2 id="lists-title" { "Lists" }
             (choices.form("ask", &ASKED, "lists"))
-            (cards(boards, &choices, "ask", Depth::Below))
+            (cards(boards, &choices, "ask", Depth::Below, jobs))
         }
         section aria-labelledby="results-title" {
             h2 id="results-title" { "Results" }

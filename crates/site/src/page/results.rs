@@ -83,7 +83,8 @@ fn row(board: &Board<'_>, entry: &BoardEntry<'_>, choices: &Choices, texts: &mut
         (_, Some(it)) => figures::value(it.value, unit),
         (_, None) => "–".into(),
     };
-    let interval = entry.figure.map_or(String::new(), |it| figures::interval(&it, unit));
+    let doubt = if entry.cell.verdict.status == Status::Degraded { "degraded · " } else { "" };
+    let interval = entry.figure.map_or(String::new(), |it| format!("{doubt}{}", figures::interval(&it, unit)));
     let thousandths = shares(entry, board).map_or(-1, |share| (share.value * 1000.0).round() as i32);
     let mark = entry.published.verification.mark.words();
     let of_study = [day(entry), entry.published.id.as_str(), mark].map(|text| texts.number(text));
