@@ -75,7 +75,8 @@ fn find(directory: &Path, depth: usize, found: &mut Vec<PathBuf>) {
 /// There is no study, or it cannot be read.
 pub fn written_schema(path: &Path) -> Result<u32, DirectoryError> {
     let within = [JOURNAL, STUDY, PACKED].map(|name| path.join(name));
-    let file = if path.is_file() { Some(path) } else { within.iter().map(PathBuf::as_path).find(|file| file.is_file()) };
+    let file =
+        if path.is_file() { Some(path) } else { within.iter().map(PathBuf::as_path).find(|file| file.is_file()) };
     let file = file.ok_or_else(|| DirectoryError::Absent { path: path.to_owned() })?;
     let document = open_document(file)?;
     let schema = match file.ends_with(JOURNAL) {

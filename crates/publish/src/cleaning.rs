@@ -19,10 +19,9 @@ fn rewritten(value: Value, own: &OwnNames) -> Value {
     match value {
         Value::String(text) => Value::String(without_homes(text, own)),
         Value::Array(items) => items.into_iter().map(|item| rewritten(item, own)).collect(),
-        Value::Object(fields) => fields
-            .into_iter()
-            .map(|(name, item)| (without_homes(name, own), rewritten(item, own)))
-            .collect(),
+        Value::Object(fields) => {
+            fields.into_iter().map(|(name, item)| (without_homes(name, own), rewritten(item, own))).collect()
+        }
         other => other,
     }
 }

@@ -4,7 +4,7 @@
 //! * [`objections`] says why a study may not be published: figures that its trials do not make, a self-test that is missing, secrets, names of
 //!   machines, a command that nobody else can repeat.
 //! * [`Repository`] is the directory that studies are added to, packed, each in a directory of its own.
-//! * [`Rerun`] is what of a study is made again within a budget, and [`Verification`] what came of it: the [`Mark`] that a site shows.
+//! * [`Rerun`] is what of a study is made again within a budget, and [`Verification`] what came of it: the [`StudyMark`] that a site shows.
 //!
 //! What never lives here: running anything (crate `runner`), the code that makes figures from trials (crate `analysis`), pages (crate
 //! `site`), git: files are written, and what becomes of them is the user's.
@@ -25,7 +25,7 @@ mod verification;
 mod workflow;
 
 pub use cleaning::cleaned;
-pub use mark::{Mark, VERIFICATION, Verification};
+pub use mark::{StudyMark, VERIFICATION, Verification};
 pub use objection::{Objection, objections};
 pub use private::OwnNames;
 pub use recipe::Recipe;

@@ -11,7 +11,7 @@ pub const VERIFICATION: &str = "verified.json";
 /// Whether a study could be made again.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Mark {
+pub enum StudyMark {
     /// Nobody has, or what could be compared says too little.
     #[default]
     AsSubmitted,
@@ -21,13 +21,13 @@ pub enum Mark {
     Differs,
 }
 
-impl Mark {
+impl StudyMark {
     /// Returns the words of pages and of the terminal.
     pub fn words(self) -> &'static str {
         match self {
-            Mark::AsSubmitted => "as submitted",
-            Mark::Reproduced => "reproduced here",
-            Mark::Differs => "differs here",
+            StudyMark::AsSubmitted => "as submitted",
+            StudyMark::Reproduced => "reproduced here",
+            StudyMark::Differs => "differs here",
         }
     }
 }
@@ -37,7 +37,7 @@ impl Mark {
 #[serde(default)]
 pub struct Verification {
     /// The mark.
-    pub mark: Mark,
+    pub mark: StudyMark,
     /// The digest of the `study.json.gz` it is of: a mark of another one says nothing.
     pub study_sha256: String,
     /// RFC 3339, UTC.

@@ -67,12 +67,14 @@ impl fmt::Display for Objection {
             ),
             Objection::Empty => write!(f, "it has no cells: publish a study of kvtrial run, choose or tune"),
             Objection::NothingValid { cells } => {
-                write!(f, "none of its {cells} cells is valid or degraded, so there is no figure to show: see why with kvtrial report")
+                write!(
+                    f,
+                    "none of its {cells} cells is valid or degraded, so there is no figure to show: see why with kvtrial report"
+                )
             }
-            Objection::NoSelftest => write!(
-                f,
-                "there is no self-test in it: run kvtrial selftest on that machine, then measure again"
-            ),
+            Objection::NoSelftest => {
+                write!(f, "there is no self-test in it: run kvtrial selftest on that machine, then measure again")
+            }
             Objection::Selftest { proofs } => write!(
                 f,
                 "its self-test did not pass ({}): run kvtrial selftest on that machine, do what it says, then measure again",

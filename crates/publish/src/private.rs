@@ -18,15 +18,39 @@ pub struct OwnNames {
 
 /// Names that say nothing of anybody.
 const COMMON: [&str; 16] = [
-    "root", "admin", "administrator", "user", "ubuntu", "debian", "fedora", "centos", "alpine", "runner", "vagrant", "docker",
-    "test", "localhost", "localdomain", "kvtrial",
+    "root",
+    "admin",
+    "administrator",
+    "user",
+    "ubuntu",
+    "debian",
+    "fedora",
+    "centos",
+    "alpine",
+    "runner",
+    "vagrant",
+    "docker",
+    "test",
+    "localhost",
+    "localdomain",
+    "kvtrial",
 ];
 /// Shorter names are parts of words.
 const SHORTEST_NAME: usize = 4;
 /// What tokens of well-known services begin with, and how long they are at least.
 const TOKENS: [(&str, usize); 12] = [
-    ("ghp_", 30), ("gho_", 30), ("ghs_", 30), ("ghr_", 30), ("github_pat_", 30), ("glpat-", 20), ("xoxb-", 20), ("xoxp-", 20), ("AKIA", 20),
-    ("eyJhbGciOi", 40), ("sk-", 40), ("-----BEGIN ", 20),
+    ("ghp_", 30),
+    ("gho_", 30),
+    ("ghs_", 30),
+    ("ghr_", 30),
+    ("github_pat_", 30),
+    ("glpat-", 20),
+    ("xoxb-", 20),
+    ("xoxp-", 20),
+    ("AKIA", 20),
+    ("eyJhbGciOi", 40),
+    ("sk-", 40),
+    ("-----BEGIN ", 20),
 ];
 /// Fields whose numbers with dots are versions.
 const VERSIONS: [&str; 4] = ["version", "product", "kernel", "build"];
@@ -136,7 +160,8 @@ fn holds_password(field: &str, text: &str) -> bool {
 
 /// Whether the value of a secret setting is one: switches and numbers are none.
 fn is_secret_value(text: &str) -> bool {
-    let switches = ["", "***", "yes", "no", "on", "off", "true", "false", "none", "optional", "default", "disabled", "enabled"];
+    let switches =
+        ["", "***", "yes", "no", "on", "off", "true", "false", "none", "optional", "default", "disabled", "enabled"];
     !switches.contains(&text.to_ascii_lowercase().as_str()) && text.parse::<f64>().is_err()
 }
 

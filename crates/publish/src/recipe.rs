@@ -11,8 +11,17 @@ const OF_THE_RUN: [&str; 3] = ["--resume", "--strict", "--overwrite"];
 /// Options whose value is a file of the author's.
 const FILES: [&str; 2] = ["--plan", "--host"];
 /// Options without a value.
-const SWITCHES: [&str; 9] =
-    ["--limit-memory", "--poisson", "--quick", "--no-baselines", "--clear", "--only", "--no-tune", "--history", "--here"];
+const SWITCHES: [&str; 9] = [
+    "--limit-memory",
+    "--poisson",
+    "--quick",
+    "--no-baselines",
+    "--clear",
+    "--only",
+    "--no-tune",
+    "--history",
+    "--here",
+];
 
 /// What was measured, as its own command says it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -95,7 +104,9 @@ impl Recipe {
                     recipe.rest.extend([Some(option), value].into_iter().flatten().map(str::to_owned));
                 }
                 Part::Word(word) if word.contains(['/', '.']) => {
-                    return Err(format!("{word} is a file of yours, which is not in the study. Measure with a job that kvtrial jobs lists"));
+                    return Err(format!(
+                        "{word} is a file of yours, which is not in the study. Measure with a job that kvtrial jobs lists"
+                    ));
                 }
                 Part::Word(word) => recipe.rest.push(word.to_owned()),
             }
@@ -158,7 +169,9 @@ mod tests {
     #[test]
     fn others_can_repeat_stores_and_jobs_of_kvtrial_and_nothing_of_the_authors_machine() {
         let of = |line: &str| Recipe::of(&Study { command: words(line), ..Study::default() });
-        let recipe = of("kvtrial run ycsb -s lmdb,durability=os --store=redis@8.2 --set workload=B --repeats 9 --quick").unwrap();
+        let recipe =
+            of("kvtrial run ycsb -s lmdb,durability=os --store=redis@8.2 --set workload=B --repeats 9 --quick")
+                .unwrap();
         assert_eq!(recipe.stores, ["lmdb,durability=os", "redis@8.2"]);
         let again = recipe.arguments(&recipe.stores[..1], 3).join(" ");
         assert_eq!(again, "run ycsb --set workload=B --repeats 3 --no-baselines -s lmdb,durability=os");

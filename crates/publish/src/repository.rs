@@ -87,14 +87,8 @@ fn name(study: &Study) -> String {
     let is_plain = |letter: &char| letter.is_ascii_alphanumeric() || *letter == '-';
     let job: String = job.chars().filter(is_plain).collect();
     let host = &study.host;
-    let identity = format!(
-        "{}\n{}\n{}\n{}\n{}",
-        study.started_at,
-        study.seed,
-        study.command.join("\0"),
-        host.cpu,
-        host.kernel
-    );
+    let identity =
+        format!("{}\n{}\n{}\n{}\n{}", study.started_at, study.seed, study.command.join("\0"), host.cpu, host.kernel);
     let digest = sha256(identity.as_bytes());
     format!("{}-{job}-{}", study.started_at.get(..10).unwrap_or("undated"), &digest[..10])
 }

@@ -90,7 +90,8 @@ fn round_s(study: &Study, store: &str, times_s: &BTreeMap<u32, f64>) -> f64 {
     let measured = || study.cells.iter().filter(|cell| !cell.baseline);
     let exact: Vec<&Cell> = measured().filter(|cell| cell.store == store).collect();
     // Where options of stores are varied, the spec of a cell is longer than that of the command.
-    let cells = if exact.is_empty() { measured().filter(|cell| name(&cell.store) == name(store)).collect() } else { exact };
+    let cells =
+        if exact.is_empty() { measured().filter(|cell| name(&cell.store) == name(store)).collect() } else { exact };
     let typical = |cell: &&Cell| {
         let mut times: Vec<f64> = cell.trials.iter().filter_map(|trial| times_s.get(&trial.order).copied()).collect();
         times.sort_by(f64::total_cmp);

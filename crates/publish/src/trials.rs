@@ -58,8 +58,7 @@ fn of_sums(place: &str, trial: &TrialRecord) -> Option<Objection> {
 
 fn of_latencies(place: &str, trial: &TrialRecord) -> Option<Objection> {
     let kept = |phase: &&PhaseRecord| phase.timed && !phase.distributions.is_empty();
-    let kept: Vec<&LatencyDistributions> =
-        trial.phases.iter().filter(kept).map(|phase| &phase.distributions).collect();
+    let kept: Vec<&LatencyDistributions> = trial.phases.iter().filter(kept).map(|phase| &phase.distributions).collect();
     let written = serde_json::to_value(&trial.latency_ns).ok()?;
     let made = match LatencyDistributions::together(kept) {
         Ok(made) => serde_json::to_value(made).ok()?,

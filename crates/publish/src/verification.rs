@@ -4,7 +4,7 @@
 //! between stores are. A figure counts as another only where the whole interval of the trials is beyond what two machines of one kind, or two
 //! days on one machine, may differ by.
 
-use crate::mark::{Mark, Verification};
+use crate::mark::{StudyMark, Verification};
 use analysis::{CellNames, Metric};
 use study::{Cell, Quantity, Study};
 
@@ -29,13 +29,16 @@ pub fn verify(submitted: &Study, again: &Study) -> Verification {
     let pairs: Vec<(String, &Cell, &Cell)> =
         matched.pairs.iter().map(|(one, other)| (names.of_cell(one), *one, *other)).collect();
     let mut found = Found::default();
-    let believed: Vec<&(String, &Cell, &Cell)> = pairs.iter().filter(|(name, one, other)| found.cell(name, one, other)).collect();
+    let believed: Vec<&(String, &Cell, &Cell)> =
+        pairs.iter().filter(|(name, one, other)| found.cell(name, one, other)).collect();
     let is_same_hardware = submitted.host.hardware() == again.host.hardware();
     let (kind, factor) = if is_same_hardware {
         believed.iter().for_each(|(name, one, other)| found.figure(name, one, other));
         ("figures", SAME_HARDWARE)
     } else {
-        found.not_compared.push("figures by themselves: this is another machine, so only ratios between stores are compared".into());
+        found
+            .not_compared
+            .push("figures by themselves: this is another machine, so only ratios between stores are compared".into());
         found.ratios(&believed);
         ("ratios between stores", OTHER_HARDWARE)
     };
@@ -50,9 +53,9 @@ pub fn verify(submitted: &Study, again: &Study) -> Verification {
         same.push(format!("{} {kind}, within {factor} times", found.figures));
     }
     let mark = match (found.differs.is_empty(), found.figures) {
-        (false, _) => Mark::Differs,
-        (true, 0) => Mark::AsSubmitted,
-        (true, _) => Mark::Reproduced,
+        (false, _) => StudyMark::Differs,
+        (true, 0) => StudyMark::AsSubmitted,
+        (true, _) => StudyMark::Reproduced,
     };
     Verification {
         mark,
@@ -80,7 +83,8 @@ impl Found {
         }
         if one.is_comparable() && other.is_comparable() && !one.answer.digest.is_empty() {
             if one.answer.digest != other.answer.digest {
-                self.differs.push(format!("{name} answered {} and answers {} here", one.answer.digest, other.answer.digest));
+                self.differs
+                    .push(format!("{name} answered {} and answers {} here", one.answer.digest, other.answer.digest));
                 return false;
             }
             self.answers += 1;
@@ -118,10 +122,13 @@ impl Found {
             for (name, one, other) in group.cells.iter().skip(1).filter_map(|ranked| pair(ranked.cell)) {
                 let ratio = |a: &Cell, b: &Cell| analysis::ratio(a, b, group.metric).filter(|ratio| ratio.level > 0.0);
                 match (ratio(first, one), ratio(first_again, other)) {
-                    (Some(was), Some(is)) if is.low > was.high * OTHER_HARDWARE || is.high * OTHER_HARDWARE < was.low => {
+                    (Some(was), Some(is))
+                        if is.low > was.high * OTHER_HARDWARE || is.high * OTHER_HARDWARE < was.low =>
+                    {
                         let metric = group.metric;
                         let (was, is) = (times(was), times(is));
-                        self.differs.push(format!("{metric} of {name} was {was} that of {first_name} and is {is} here"));
+                        self.differs
+                            .push(format!("{metric} of {name} was {was} that of {first_name} and is {is} here"));
                     }
                     (Some(_), Some(_)) => self.figures += 1,
                     _ => self.not_compared.push(format!("{name} against {first_name}: too few trials")),

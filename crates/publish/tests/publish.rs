@@ -1,11 +1,11 @@
 //! Studies that may be published, and studies that may not, with the reason.
 #![allow(clippy::unwrap_used)]
 
-use publish::{Added, Mark, Objection, OwnNames, Repository, Rerun, cleaned, objections, verification_of, verify};
+use publish::{Added, Objection, OwnNames, Repository, Rerun, StudyMark, cleaned, objections, verification_of, verify};
 use std::time::Duration;
 use study::{
-    Answer, Cell, Class, Histogram, HostFacts, LatencyDistributions, Noise, PhaseRecord, Proof, Reason, ReasonKind, SCHEMA, Selftest,
-    Study, Tolerance, TrialRecord, Verdict,
+    Answer, Cell, Class, Histogram, HostFacts, LatencyDistributions, Noise, PhaseRecord, Proof, Reason, ReasonKind,
+    SCHEMA, Selftest, Study, Tolerance, TrialRecord, Verdict,
 };
 use tempfile::TempDir;
 
@@ -70,7 +70,10 @@ fn right() -> Study {
     Study {
         schema: SCHEMA,
         kvtrial: "0.1.0".into(),
-        command: "kvtrial run ycsb -s lmdb -s sqlite -s redb --set workload=B --out /home/annika/x".split(' ').map(str::to_owned).collect(),
+        command: "kvtrial run ycsb -s lmdb -s sqlite -s redb --set workload=B --out /home/annika/x"
+            .split(' ')
+            .map(str::to_owned)
+            .collect(),
         seed: 42,
         started_at: "2026-11-20T10:00:00Z".into(),
         repeats: 5,
@@ -123,7 +126,10 @@ fn a_figure_changed_by_hand_is_refused_and_named_wherever_it_stands() {
         ("ops_per_s.high", |study| study.cells[1].ops_per_s.as_mut().unwrap().high *= 1.01),
         ("p99_ns.value", |study| study.cells[0].p99_ns.as_mut().unwrap().value /= 2.0),
         ("latency_ns.response.p50", |study| study.cells[2].latency_ns.response.p50 -= 1),
-        ("verdict.status", |study| study.cells[0].verdict = Verdict::not_run(Reason { kind: ReasonKind::NoTrial, count: 1, example: String::new() })),
+        ("verdict.status", |study| {
+            study.cells[0].verdict =
+                Verdict::not_run(Reason { kind: ReasonKind::NoTrial, count: 1, example: String::new() })
+        }),
         ("trial 3.makespan_s", |study| study.cells[0].trials[2].makespan_s *= 0.5),
         ("trial 6.ops_per_s", |study| study.cells[1].trials[0].ops_per_s *= 2.0),
         ("trial 1.operations", |study| study.cells[0].trials[0].operations = 2_000),
@@ -182,7 +188,9 @@ fn another_schema_no_selftest_a_failed_one_and_an_unknown_machine_are_refused_wi
 fn secrets_and_names_are_refused_by_the_place_they_stand_in() {
     let changes: [(&str, &str, fn(&mut Study)); 6] = [
         ("command", "password", |study| study.command.push("redis://:tulip@localhost:1".into())),
-        ("store_config.bind", "10.0.0.7", |study| drop(study.cells[0].store_config.insert("bind".into(), "10.0.0.7".into()))),
+        ("store_config.bind", "10.0.0.7", |study| {
+            drop(study.cells[0].store_config.insert("bind".into(), "10.0.0.7".into()))
+        }),
         ("set_up[0]", "home directory", |study| study.cells[0].set_up = vec!["dir /home/bob/db".into()]),
         ("store_config.requirepass", "password", |study| {
             drop(study.cells[0].store_config.insert("requirepass".into(), "tulip".into()))
@@ -231,7 +239,10 @@ fn as_much_is_made_again_as_the_budget_allows_and_nobody_chooses_which() {
     let within = |seconds| Rerun::within(Duration::from_secs(seconds), &study);
     let all = within(600).unwrap();
     assert_eq!((all.stores.len(), all.left_out.len()), (3, 0));
-    assert_eq!(all.arguments.join(" "), "run ycsb --set workload=B --repeats 5 --no-baselines -s lmdb -s sqlite -s redb");
+    assert_eq!(
+        all.arguments.join(" "),
+        "run ycsb --set workload=B --repeats 5 --no-baselines -s lmdb -s sqlite -s redb"
+    );
     // A round of the three stores takes about 7 s.
     assert!(within(23).unwrap().arguments.join(" ").contains("--repeats 3"));
     let part = within(16).unwrap();
@@ -247,24 +258,29 @@ fn as_much_is_made_again_as_the_budget_allows_and_nobody_chooses_which() {
 fn again(typical_s: [f64; 3], cpu: &str) -> Study {
     let mut again = right();
     again.host.cpu = cpu.into();
-    again.cells = ["lmdb", "sqlite", "redb"].iter().zip(typical_s).zip([1, 6, 11]).map(|((store, s), at)| cell(store, at, s)).collect();
+    again.cells = ["lmdb", "sqlite", "redb"]
+        .iter()
+        .zip(typical_s)
+        .zip([1, 6, 11])
+        .map(|((store, s), at)| cell(store, at, s))
+        .collect();
     again
 }
 
 #[test]
 fn on_the_same_hardware_figures_are_compared_and_on_another_only_ratios_between_stores() {
     let same = verify(&right(), &again([1.1, 2.1, 3.2], "AMD EPYC"));
-    assert_eq!(same.mark, Mark::Reproduced, "{same:?}");
+    assert_eq!(same.mark, StudyMark::Reproduced, "{same:?}");
     assert_eq!(same.same, ["the answers of 3 cells", "3 figures, within 1.5 times"]);
     let slower = verify(&right(), &again([1.0, 2.0, 6.0], "AMD EPYC"));
-    assert!(slower.mark == Mark::Differs && slower.differs[0].starts_with("makespan of redb is x2"), "{slower:?}");
+    assert!(slower.mark == StudyMark::Differs && slower.differs[0].starts_with("makespan of redb is x2"), "{slower:?}");
     // Four times as slow as a whole: as a machine may be.
     let elsewhere = verify(&right(), &again([4.0, 8.0, 12.0], "Atom"));
-    assert_eq!(elsewhere.mark, Mark::Reproduced, "{elsewhere:?}");
+    assert_eq!(elsewhere.mark, StudyMark::Reproduced, "{elsewhere:?}");
     assert_eq!(elsewhere.same[1], "2 ratios between stores, within 2 times");
     assert!(elsewhere.not_compared[0].contains("another machine"), "{elsewhere:?}");
     let otherwise = verify(&right(), &again([4.0, 8.0, 2.0], "Atom"));
-    assert!(otherwise.mark == Mark::Differs && otherwise.differs[0].contains("redb was"), "{otherwise:?}");
+    assert!(otherwise.mark == StudyMark::Differs && otherwise.differs[0].contains("redb was"), "{otherwise:?}");
 }
 
 #[test]
@@ -275,7 +291,10 @@ fn other_answers_differ_and_a_busy_machine_proves_nothing() {
     }
     analysis::summarise(&mut other.cells[1]);
     let differs = verify(&right(), &other);
-    assert!(differs.mark == Mark::Differs && differs.differs[0].contains("sqlite answered sha256:1"), "{differs:?}");
+    assert!(
+        differs.mark == StudyMark::Differs && differs.differs[0].contains("sqlite answered sha256:1"),
+        "{differs:?}"
+    );
     let mut busy = again([9.0, 9.0, 9.0], "AMD EPYC");
     for cell in &mut busy.cells {
         let reason = Reason { kind: ReasonKind::OtherLoad, count: 1, example: String::new() };
@@ -283,12 +302,20 @@ fn other_answers_differ_and_a_busy_machine_proves_nothing() {
         analysis::summarise(cell);
     }
     let nothing = verify(&right(), &busy);
-    assert_eq!((nothing.mark, nothing.same.len(), nothing.not_compared.len()), (Mark::AsSubmitted, 1, 3), "{nothing:?}");
+    assert_eq!(
+        (nothing.mark, nothing.same.len(), nothing.not_compared.len()),
+        (StudyMark::AsSubmitted, 1, 3),
+        "{nothing:?}"
+    );
     let mut void = again([1.0, 2.0, 3.0], "AMD EPYC");
-    void.cells[0].trials[0].verdict = Verdict::of([Reason { kind: ReasonKind::WrongValue, count: 1, example: String::new() }]);
+    void.cells[0].trials[0].verdict =
+        Verdict::of([Reason { kind: ReasonKind::WrongValue, count: 1, example: String::new() }]);
     analysis::summarise(&mut void.cells[0]);
     let differs = verify(&right(), &void);
-    assert!(differs.mark == Mark::Differs && differs.differs[0].contains("lmdb was valid and is void here"), "{differs:?}");
+    assert!(
+        differs.mark == StudyMark::Differs && differs.differs[0].contains("lmdb was valid and is void here"),
+        "{differs:?}"
+    );
 }
 
 #[test]
@@ -301,5 +328,5 @@ fn a_mark_counts_for_the_study_it_is_of_and_for_no_other() {
     verification.save(place.path()).unwrap();
     assert_eq!(verification_of(place.path()), verification);
     archive::save_packed_study(place.path(), &Study { seed: 7, ..study }).unwrap();
-    assert_eq!(verification_of(place.path()).mark, Mark::AsSubmitted);
+    assert_eq!(verification_of(place.path()).mark, StudyMark::AsSubmitted);
 }

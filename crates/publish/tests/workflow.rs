@@ -31,7 +31,8 @@ fn what_runs_the_studies_of_strangers_may_only_read_and_what_may_write_runs_none
     assert!(workflow["jobs"]["check"].as_mapping().unwrap().get(&Yaml::value_from_str("permissions")).is_none());
     assert!(text(&workflow["jobs"]["keep"]["if"]).contains("github.event_name == 'push'"));
     for step in steps(&workflow, "keep") {
-        let run = step.as_mapping().unwrap().get(&Yaml::value_from_str("run")).and_then(Yaml::as_str).unwrap_or_default();
+        let run =
+            step.as_mapping().unwrap().get(&Yaml::value_from_str("run")).and_then(Yaml::as_str).unwrap_or_default();
         assert!(!run.contains("kvtrial"), "{run}");
     }
 }

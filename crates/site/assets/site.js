@@ -8,7 +8,7 @@ const asked = (form) =>
   [...form.querySelectorAll('select')].filter((select) => select.value !== '').map((select) => [Number(select.dataset.fact), Number(select.value)]);
 const fits = (facts, wanted) => wanted.every(([fact, value]) => facts[fact] === value);
 
-// Draws at most so many again whenever the form says something else.
+// Draws the first of what fits a form, and again when the form changes.
 const follow = (form, more, most, draw) => {
   let shown = most;
   const update = () => {

@@ -2,8 +2,8 @@
 
 use crate::parallel::each_in_parallel;
 use archive::DirectoryError;
-use std::collections::{BTreeMap, BTreeSet};
 use publish::Verification;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use study::Study;
 

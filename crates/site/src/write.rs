@@ -23,11 +23,13 @@ pub fn write(collection: &Collection, out: &Path) -> Result<(), SiteError> {
         let file = if subject == ListingSubject::Machine { short(&name) } else { plain(&name) };
         let own = of(&boards, subject, &name);
         let ids: BTreeSet<&str> = own.iter().map(|board| board.id.as_str()).collect();
-        let whole: Vec<Board<'_>> = boards.iter().filter(|board| ids.contains(board.id.as_str())).map(Board::copy).collect();
+        let whole: Vec<Board<'_>> =
+            boards.iter().filter(|board| ids.contains(board.id.as_str())).map(Board::copy).collect();
         let page = listing_page(subject, &name, &whole, &own, &collection.jobs);
         put(&out.join(subject.directory()).join(format!("{file}.html")), &page)?;
     }
-    let written = each_in_parallel(&collection.studies, |published| details(published, &out.join("studies").join(&published.id)));
+    let written =
+        each_in_parallel(&collection.studies, |published| details(published, &out.join("studies").join(&published.id)));
     written.into_iter().collect()
 }
 
@@ -65,7 +67,8 @@ fn details(published: &Published, to: &Path) -> Result<(), SiteError> {
     put(&to.join("report.html"), &report::Report::new(vec![named]).html())?;
     put(&to.join("cells.csv"), &archive::cells_csv(study))?;
     let path = to.join("study.json.gz");
-    let packed = archive::pack_study(study).map_err(|source| SiteError::Write { path: path.display().to_string(), source })?;
+    let packed =
+        archive::pack_study(study).map_err(|source| SiteError::Write { path: path.display().to_string(), source })?;
     put_bytes(&path, &packed)
 }
 

@@ -26,7 +26,11 @@ fn one_of_many(number: usize) -> study::Study {
         cell.params.insert("value".into(), "100".into());
         cell
     };
-    study(STORES.iter().enumerate().map(of_store).collect(), &format!("Processor {}", number % 5), 1 + (number % 28) as u32)
+    study(
+        STORES.iter().enumerate().map(of_store).collect(),
+        &format!("Processor {}", number % 5),
+        1 + (number % 28) as u32,
+    )
 }
 
 fn put_many(root: &Path, count: usize) {

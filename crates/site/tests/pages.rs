@@ -31,7 +31,8 @@ impl Site {
     fn pages(&self) -> Vec<PathBuf> {
         let root = self.first.parent().unwrap();
         let one_of = |kind: &str| {
-            let mut pages: Vec<PathBuf> = std::fs::read_dir(root.join(kind)).unwrap().map(|entry| entry.unwrap().path()).collect();
+            let mut pages: Vec<PathBuf> =
+                std::fs::read_dir(root.join(kind)).unwrap().map(|entry| entry.unwrap().path()).collect();
             pages.sort();
             pages.remove(0)
         };
@@ -56,7 +57,9 @@ fn choose(browser: &mut Browser, select: &str, word: &str) {
 }
 
 fn answers(browser: &mut Browser) -> Vec<String> {
-    texts(&browser.evaluate("[...document.querySelectorAll('.answers li:not([hidden]) > p:first-of-type')].map(p => p.innerText)"))
+    texts(&browser.evaluate(
+        "[...document.querySelectorAll('.answers li:not([hidden]) > p:first-of-type')].map(p => p.innerText)",
+    ))
 }
 
 fn rows(browser: &mut Browser, column: usize) -> Vec<String> {
@@ -90,7 +93,12 @@ fn the_question_is_answered_by_who_is_first_and_by_how_much_the_next_is_slower()
     choose(&mut browser, "ask-reads", "any");
     let found = answers(&mut browser);
     assert!(found.len() == 1 && found[0].starts_with("lmdb is first. Next is sqlite, 3"), "{found:?}");
-    assert!(browser.complaints.is_empty() && browser.requests.is_empty(), "{:?} {:?}", browser.complaints, browser.requests);
+    assert!(
+        browser.complaints.is_empty() && browser.requests.is_empty(),
+        "{:?} {:?}",
+        browser.complaints,
+        browser.requests
+    );
 }
 
 #[test]
@@ -125,7 +133,9 @@ fn words_in_a_table_lead_to_the_pages_they_name() {
     let (site, mut browser) = (Site::new(), Browser::start());
     for page in site.pages() {
         browser.open(&page, DESK);
-        let links = browser.evaluate("[...document.links].map(link => link.href.split('#')[0]).filter(href => href.startsWith('file://'))");
+        let links = browser.evaluate(
+            "[...document.links].map(link => link.href.split('#')[0]).filter(href => href.startsWith('file://'))",
+        );
         for link in texts(&links) {
             let path = link.strip_prefix("file://").unwrap();
             assert!(Path::new(path).is_file(), "{} leads to {link}", page.display());

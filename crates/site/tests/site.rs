@@ -50,8 +50,19 @@ fn the_newest_result_of_a_version_stands_and_a_void_one_is_shown_but_has_no_plac
     let page = std::fs::read_to_string(out.join("index.html")).unwrap();
     assert!(page.contains("\"void\"") && page.contains("<strong>lmdb</strong> is first."), "{page}");
     let page = std::fs::read_to_string(out.join(format!("boards/{}.html", boards[0].id))).unwrap();
-    assert!(page.contains("void</strong>") && page.contains("kvtrial run ycsb -s lmdb") && page.contains("PRAGMA synchronous = off;"), "{page}");
-    for page in ["stores/LMDB.html", "jobs/ycsb.html", "studies/new/report.html", "studies/old/study.json.gz", "studies/old/cells.csv"] {
+    assert!(
+        page.contains("void</strong>")
+            && page.contains("kvtrial run ycsb -s lmdb")
+            && page.contains("PRAGMA synchronous = off;"),
+        "{page}"
+    );
+    for page in [
+        "stores/LMDB.html",
+        "jobs/ycsb.html",
+        "studies/new/report.html",
+        "studies/old/study.json.gz",
+        "studies/old/cells.csv",
+    ] {
         assert!(out.join(page).is_file(), "{page}");
     }
 }
@@ -135,7 +146,7 @@ fn a_mark_is_shown_where_it_is_of_this_study_and_not_where_the_study_was_changed
     archive::save_packed_study(&place, &measured).unwrap();
     let digest = publish::digest_of(&place).unwrap();
     let verification = publish::Verification {
-        mark: publish::Mark::Reproduced,
+        mark: publish::StudyMark::Reproduced,
         study_sha256: digest,
         same: vec!["the answers of 1 cells".into()],
         ..publish::Verification::default()

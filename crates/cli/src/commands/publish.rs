@@ -19,7 +19,9 @@ const MOST_LISTED: usize = 10;
 /// Carries out what the options say; exactly one of them is there.
 pub fn publish(arguments: &PublishArguments) -> Result<u8, CommandFailure> {
     if arguments.budget.is_some() && !arguments.verify {
-        return Err(CommandFailure::usage("--budget is the time for studies that are made again: say --verify, or leave it out"));
+        return Err(CommandFailure::usage(
+            "--budget is the time for studies that are made again: say --verify, or leave it out",
+        ));
     }
     if arguments.init {
         return arguments.studies.iter().try_fold(failure::GOOD, |_, root| begin(root));
@@ -100,7 +102,9 @@ fn said(added: Added, to: &Path) -> String {
     let to = to.display();
     match added {
         Added::New => format!("added as {to}"),
-        Added::Replaced => format!("{to} was there with other trials, and is replaced; its mark is of the other, and counts no more"),
+        Added::Replaced => {
+            format!("{to} was there with other trials, and is replaced; its mark is of the other, and counts no more")
+        }
         Added::Already => format!("it is there already, as {to}, and nothing was changed"),
     }
 }
@@ -109,7 +113,11 @@ fn said(added: Added, to: &Path) -> String {
 fn cells(study: &Study) -> String {
     let all = study.cells.iter().filter(|cell| !cell.baseline).count();
     let placed = study.cells.iter().filter(|cell| !cell.baseline && cell.verdict.is_ranked()).count();
-    let rest = if placed == all { String::new() } else { format!(", {placed} of them with a place; the others are shown as void or not run") };
+    let rest = if placed == all {
+        String::new()
+    } else {
+        format!(", {placed} of them with a place; the others are shown as void or not run")
+    };
     format!("{}{rest}.\n", words::counted(all as u64, "cell"))
 }
 
@@ -125,8 +133,13 @@ fn begin(root: &Path) -> Result<u8, CommandFailure> {
     }
     let written = std::fs::create_dir_all(path.parent().unwrap_or(root))
         .and_then(|()| archive::write_file(&path, |file| file.write_all(WORKFLOW.as_bytes())));
-    written.map_err(|error| CommandFailure::usage(format!("{}: {error}. Name a directory you may write", path.display())))?;
-    print(&format!("{}: written. Read what it says at its top, then: git add {WORKFLOW_PATH} && git commit\n", path.display()))?;
+    written.map_err(|error| {
+        CommandFailure::usage(format!("{}: {error}. Name a directory you may write", path.display()))
+    })?;
+    print(&format!(
+        "{}: written. Read what it says at its top, then: git add {WORKFLOW_PATH} && git commit\n",
+        path.display()
+    ))?;
     Ok(failure::GOOD)
 }
 

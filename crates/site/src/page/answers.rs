@@ -27,7 +27,8 @@ pub(super) fn cards(boards: &[Board<'_>], choices: &Choices, form: &str, depth: 
 }
 
 fn card(board: &Board<'_>, choices: &Choices, depth: Depth, jobs: &JobLines) -> Markup {
-    let facts = board.entries.first().map(|entry| choices.places(board, entry).map(|place| place.to_string()).join(" "));
+    let facts =
+        board.entries.first().map(|entry| choices.places(board, entry).map(|place| place.to_string()).join(" "));
     let placed = || board.entries.iter().filter(|entry| entry.figure.is_some());
     let more = placed().count().saturating_sub(MOST_SHOWN);
     html! {

@@ -3,7 +3,7 @@
 use crate::board::{Board, BoardEntry};
 use crate::work::{ReadShare, WorkSize};
 use maud::{Markup, html};
-use publish::Mark;
+use publish::StudyMark;
 use study::{Promise, ShownPromise};
 
 /// How many facts there are.
@@ -46,7 +46,7 @@ impl Choices {
         order(&mut all[3], &["none", "os", "second", "commit"]);
         order(&mut all[4], &ReadShare::ALL.map(ReadShare::word));
         order(&mut all[5], &WorkSize::ALL.map(WorkSize::word));
-        order(&mut all[8], &[Mark::Reproduced, Mark::AsSubmitted, Mark::Differs].map(Mark::words));
+        order(&mut all[8], &[StudyMark::Reproduced, StudyMark::AsSubmitted, StudyMark::Differs].map(StudyMark::words));
         Choices(all)
     }
 

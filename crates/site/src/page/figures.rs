@@ -5,7 +5,7 @@ use crate::key::short;
 use analysis::{Better, Metric};
 use findings::figures;
 use maud::{Markup, html};
-use publish::{Mark, Verification};
+use publish::{StudyMark, Verification};
 use study::{Cell, Quantity, Study};
 
 /// Returns the name of a board's page.
@@ -33,7 +33,11 @@ pub(super) fn parameters(board: &Board<'_>) -> String {
     let Some(first) = board.entries.first() else { return String::new() };
     let cell = Cell { trials: Vec::new(), ..first.cell.clone() };
     let mut said = words::parameters::shared_parameters(&Study { cells: vec![cell], ..Study::default() });
-    let of_study = board.key.params.iter().filter(|param| ["fault=", "server_memory_bytes="].iter().any(|of| param.starts_with(of)));
+    let of_study = board
+        .key
+        .params
+        .iter()
+        .filter(|param| ["fault=", "server_memory_bytes="].iter().any(|of| param.starts_with(of)));
     said.extend(of_study.cloned());
     said.join(" · ")
 }
@@ -68,7 +72,11 @@ pub(super) fn shares(entry: &BoardEntry<'_>, board: &Board<'_>) -> Option<Shares
     let share = |it: f64| if is_less_better { best / it } else { it / best };
     let [value, one, other] = [figure.value, figure.low, figure.high].map(share);
     let within = |share: f64| if share.is_finite() { share.clamp(0.0, 1.0) } else { 0.0 };
-    value.is_finite().then(|| Shares { value: within(value), low: within(one.min(other)), high: within(one.max(other)) })
+    value.is_finite().then(|| Shares {
+        value: within(value),
+        low: within(one.min(other)),
+        high: within(one.max(other)),
+    })
 }
 
 /// Returns a bar as long as the share, and on it a line over the interval.
@@ -134,17 +142,22 @@ fn times(ratio: f64) -> String {
 /// Returns the mark of a study, with what is behind it.
 pub(super) fn mark(verification: &Verification) -> Markup {
     let class = match verification.mark {
-        Mark::Reproduced => "mark good",
-        Mark::Differs => "mark bad",
-        Mark::AsSubmitted => "mark",
+        StudyMark::Reproduced => "mark good",
+        StudyMark::Differs => "mark bad",
+        StudyMark::AsSubmitted => "mark",
     };
     html! { span class=(class) title=(behind_mark(verification)) { (verification.mark.words()) } }
 }
 
 /// What a mark is of: what was the same, what was not, on which machine.
 fn behind_mark(verification: &Verification) -> String {
-    let parts = [("Differs", &verification.differs), ("The same", &verification.same), ("Not compared", &verification.not_compared)];
-    let parts = parts.iter().filter(|(_, all)| !all.is_empty()).map(|(what, all)| format!("{what}: {}.", all.join("; ")));
+    let parts = [
+        ("Differs", &verification.differs),
+        ("The same", &verification.same),
+        ("Not compared", &verification.not_compared),
+    ];
+    let parts =
+        parts.iter().filter(|(_, all)| !all.is_empty()).map(|(what, all)| format!("{what}: {}.", all.join("; ")));
     let day = verification.verified_at.get(..10).map(|day| format!("{day}, {}.", verification.machine));
     day.into_iter().chain(parts).collect::<Vec<_>>().join(" ")
 }

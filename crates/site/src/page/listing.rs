@@ -30,7 +30,13 @@ impl ListingSubject {
 }
 
 /// Returns the page of a store, a job or a machine: the boards it stands on, whole, and of these the results that are its own.
-pub(crate) fn listing_page(subject: ListingSubject, name: &str, boards: &[Board<'_>], own: &[Board<'_>], jobs: &JobLines) -> String {
+pub(crate) fn listing_page(
+    subject: ListingSubject,
+    name: &str,
+    boards: &[Board<'_>],
+    own: &[Board<'_>],
+    jobs: &JobLines,
+) -> String {
     let choices = Choices::of(boards);
     let results_count: usize = own.iter().map(|board| board.entries.len()).sum();
     let first = own.iter().flat_map(Board::leaders).count();

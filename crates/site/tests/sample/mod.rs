@@ -5,7 +5,8 @@ use analysis::summarise;
 use site::{Collection, write};
 use std::path::{Path, PathBuf};
 use study::{
-    Answer, Cell, Class, Durability, HostFacts, LatencyDistributions, PhaseRecord, Promise, SCHEMA, ShownPromise, Study, TrialRecord,
+    Answer, Cell, Class, Durability, HostFacts, LatencyDistributions, PhaseRecord, Promise, SCHEMA, ShownPromise,
+    Study, TrialRecord,
 };
 use tempfile::TempDir;
 
@@ -109,7 +110,11 @@ pub fn site_of_many_kinds(root: &TempDir) -> PathBuf {
     let writing =
         |store: &str, typical_s| other(cell(store, "1", typical_s), "fans", Class::Embedded, Durability::Commit, 0.0);
     put(&studies, "2026-11-01-ycsb-embedded", &study(embedded, "AMD EPYC 9B14", 1));
-    put(&studies, "2026-11-02-ycsb-servers", &study(vec![server("redis", 1.0), server("memcached", 1.3)], "AMD EPYC 9B14", 2));
+    put(
+        &studies,
+        "2026-11-02-ycsb-servers",
+        &study(vec![server("redis", 1.0), server("memcached", 1.3)], "AMD EPYC 9B14", 2),
+    );
     put(&studies, "2026-11-03-fans", &study(vec![writing("lmdb", 3.0), writing("sqlite", 9.0)], "Ampere Altra", 3));
     put(&studies, "2026-11-04-ycsb-newer", &study(vec![cell("lmdb@0.9.70", "0.9.70", 0.5)], "AMD EPYC 9B14", 4));
     let out = root.path().join("site");

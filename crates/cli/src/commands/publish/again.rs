@@ -3,7 +3,7 @@
 use super::{check, published};
 use crate::failure::{self, CommandFailure};
 use crate::output::{note, print, shell_word};
-use ::publish::{Mark, Rerun, Verification};
+use ::publish::{Rerun, StudyMark, Verification};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -11,7 +11,7 @@ use study::Study;
 
 /// Makes studies again: one that is named by itself, and of several those without a mark.
 pub(super) fn verify_all(found: &[PathBuf], budget: Duration) -> Result<u8, CommandFailure> {
-    let is_marked = |directory: &PathBuf| ::publish::verification_of(directory).mark != Mark::AsSubmitted;
+    let is_marked = |directory: &PathBuf| ::publish::verification_of(directory).mark != StudyMark::AsSubmitted;
     let several = found.len() > 1;
     let mut status = failure::GOOD;
     for directory in found {
@@ -24,7 +24,7 @@ pub(super) fn verify_all(found: &[PathBuf], budget: Duration) -> Result<u8, Comm
             return Ok(failure::INTERRUPTED);
         }
         let verification = verify(directory, budget)?;
-        status = status.max(if verification.mark == Mark::Differs { failure::VOID } else { failure::GOOD });
+        status = status.max(if verification.mark == StudyMark::Differs { failure::VOID } else { failure::GOOD });
     }
     Ok(status)
 }
