@@ -154,7 +154,7 @@ fn a_mark_is_shown_where_it_is_of_this_study_and_not_where_the_study_was_changed
     verification.save(&place).unwrap();
     let page = |name: &str| {
         let out = root.path().join(name);
-        write(&Collection::read(&[place.clone()]).unwrap(), &out).unwrap();
+        write(&Collection::read(std::slice::from_ref(&place)).unwrap(), &out).unwrap();
         std::fs::read_to_string(out.join("index.html")).unwrap()
     };
     let marked = page("one");

@@ -21,7 +21,7 @@ pub(crate) fn board_page(board: &Board<'_>) -> String {
         }
         section aria-labelledby="results-title" {
             h2 id="results-title" { "Results" }
-            div.scroll tabindex="0" role="region" aria-label="Table of results" { table {
+            div.scroll tabindex="0" role="region" aria-label="Table of results" { table.list {
                 caption { (findings::figures::title(board.metric)) ". Bars: against the best; longer is better. The line on a bar is the interval of its trials." }
                 thead { tr {
                     th.num scope="col" { "Place" } th scope="col" { "Store" } th.num scope="col" { "Figure" } th.wide scope="col" { "Against the best" }
@@ -43,7 +43,7 @@ pub(crate) fn board_page(board: &Board<'_>) -> String {
         }
         section aria-labelledby="shared-title" {
             h2 id="shared-title" { "What all of them share" }
-            ul { @for param in &board.key.params { li { code { (param) } } } }
+            ul.shared { @for param in &board.key.params { li { code { (param) } } } }
         }
     };
     page(&title, Depth::Below, &content)
@@ -57,7 +57,7 @@ fn result(board: &Board<'_>, entry: &BoardEntry<'_>) -> Markup {
             th scope="row" {
                 a href=(Depth::Below.to(&store_address(entry))) { (entry.cell.store) }
                 br; small { (entry.cell.product) " " (entry.cell.store_version) }
-                @for reason in &entry.cell.verdict.reasons { br; small { (words::meaning(reason)) } }
+                @for reason in &entry.cell.verdict.reasons { br; small { (status) ": " (words::meaning(reason)) } }
             }
             td.num { @if status == Status::Void { strong.bad { "void" } } @else { (figure(entry.figure, board.metric)) } }
             td.wide { (bar(shares(entry, board))) }
