@@ -14,6 +14,7 @@
 //! | what does it cost over doing nothing, or over RAM? | [`baseline`], [`cost`] |
 //! | what did an operation's time go into? | [`budget`] |
 //! | what did a node's failure cost? | [`fault_figures`] |
+//! | was the machine quiet? | [`disturbances`] |
 //! | did the store stall? | [`stalls()`] |
 //! | what does a store's growth come to? | [`growth_facts`] |
 //! | which cells of two studies belong together, and in what else do they differ? | [`same_cells`], [`within`], [`differences`] |
@@ -31,6 +32,7 @@ mod conditions;
 mod cost;
 mod crashes;
 mod decisions;
+mod disturbances;
 mod faults;
 mod gate;
 mod growth;
@@ -59,6 +61,7 @@ pub use decisions::{
     ChangedStore, DECISION_GATE, DecisionPair, DecisionShift, UnlikeNeeds, compare_decisions, judge_decisions,
     unlike_needs,
 };
+pub use disturbances::disturbances;
 pub use faults::{LOOK_S, TOGETHER_S, fault_figures};
 pub use gate::{Fails, GATE_LEVEL, Gate, GateError, Judgement, Noisy, Ruling, Threshold, judge, judge_cells};
 pub use growth::growth_facts;

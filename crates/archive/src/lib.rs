@@ -2,6 +2,7 @@
 //!
 //! * [`StudyDir`] keeps a study on disk while it runs, so that nothing recorded is ever lost, and continues one.
 //! * [`read_study`] reads a study, finished or not; [`read_figures`] only what a report shows of a large one.
+//! * [`save_packed_study`] keeps one in a directory where there are many; it is read like any other.
 //! * [`cells_csv`] and [`write_trials_csv`] are a study as tables, for spreadsheets and statistics programs.
 //! * [`replace_file`] and [`write_file`] write any file whole or not at all, and never where a link leads; [`json`] and
 //!   [`write_json`] write JSON that is safe to show on a terminal.
@@ -16,6 +17,7 @@ mod error;
 mod files;
 mod journal;
 mod json;
+mod packed;
 mod reading;
 mod study_dir;
 mod trials_csv;
@@ -25,11 +27,14 @@ pub use document::{save_study, write_study};
 pub use error::DirectoryError;
 pub use files::{replace_file, write_file};
 pub use json::{json, write_json};
-pub use reading::{MOST_WHOLE_TRIALS, read_figures, read_study};
+pub use packed::{pack_study, save_packed_study};
+pub use reading::{MOST_WHOLE_TRIALS, read_figures, read_study, studies_below, written_schema};
 pub use study_dir::StudyDir;
 pub use trials_csv::write_trials_csv;
 
 /// The study as one document.
 const STUDY: &str = "study.json";
+/// The same, packed by gzip: as studies are kept where there are many.
+const PACKED: &str = "study.json.gz";
 /// The journal of a study that is not closed.
 const JOURNAL: &str = "trials.jsonl";

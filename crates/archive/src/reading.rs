@@ -1,4 +1,4 @@
-//! Reading a study: its journal while it runs, else `study.json`.
+//! Reading a study: its journal while it runs, else `study.json`, or the same packed.
 //!
 //! `study.json` is read cell by cell: a study of a hundred thousand trials is never held as text. The layout kvtrial writes (and jq, and most programs that indent by two) has each cell between a line `{` and a line `}` of the same
 //! depth. In any other layout the whole is taken at once: right too, only larger.
@@ -6,10 +6,11 @@
 use crate::error::DirectoryError;
 use crate::journal;
 use crate::json::parse;
-use crate::{JOURNAL, STUDY};
+use crate::packed::unpack;
+use crate::{JOURNAL, PACKED, STUDY};
 use std::fs::File;
-use std::io::{self, BufRead, BufReader, Read, Seek};
-use std::path::Path;
+use std::io::{self, BufRead, BufReader, Seek};
+use std::path::{Path, PathBuf};
 use study::{Cell, LatencyDistributions, SCHEMA, Study};
 
 /// A study of at most this many trials is kept whole, whatever it is read for.
@@ -45,17 +46,58 @@ pub fn read_figures(path: &Path) -> Result<Study, DirectoryError> {
     read(path, Keep::Figures)
 }
 
+/// The directories below a named one that are looked into.
+const DEPTH: usize = 4;
+
+/// Returns the directories with a finished study, this one or those below it, in the order of their names.
+pub fn studies_below(directory: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    find(directory, DEPTH, &mut found);
+    found
+}
+
+fn find(directory: &Path, depth: usize, found: &mut Vec<PathBuf>) {
+    if [STUDY, PACKED].iter().any(|name| directory.join(name).is_file()) {
+        found.push(directory.to_owned());
+        return;
+    }
+    let mut below: Vec<PathBuf> =
+        std::fs::read_dir(directory).into_iter().flatten().flatten().map(|entry| entry.path()).collect();
+    below.sort();
+    if depth > 0 {
+        below.iter().filter(|path| path.is_dir()).for_each(|path| find(path, depth - 1, found));
+    }
+}
+
+/// Returns the schema that a study was written in; reading it gives every study the schema of this build.
+///
+/// # Errors
+/// There is no study, or it cannot be read.
+pub fn written_schema(path: &Path) -> Result<u32, DirectoryError> {
+    let within = [JOURNAL, STUDY, PACKED].map(|name| path.join(name));
+    let file =
+        if path.is_file() { Some(path) } else { within.iter().map(PathBuf::as_path).find(|file| file.is_file()) };
+    let file = file.ok_or_else(|| DirectoryError::Absent { path: path.to_owned() })?;
+    let document = open_document(file)?;
+    let schema = match file.ends_with(JOURNAL) {
+        true => journal::schema(document.lines().next().transpose().unwrap_or_default().unwrap_or_default().as_bytes()),
+        false => journal::schema(document),
+    };
+    schema.map_err(|error| damaged(file, &error))?.ok_or_else(|| DirectoryError::NotAStudy { path: file.to_owned() })
+}
+
 fn read(path: &Path, keep: Keep) -> Result<Study, DirectoryError> {
     if path.is_file() {
         return read_document(path, keep);
     }
     let (journal, document) = (path.join(JOURNAL), path.join(STUDY));
     let Some(entries) = open(&journal)? else {
-        return if document.exists() {
-            read_document(&document, keep)
-        } else {
-            Err(DirectoryError::Absent { path: path.to_owned() })
-        };
+        let documents = [document, path.join(PACKED)];
+        let found = documents.iter().find(|document| document.exists());
+        return found.map_or_else(
+            || Err(DirectoryError::Absent { path: path.to_owned() }),
+            |document| read_document(document, keep),
+        );
     };
     let mut study = journal::replay(entries, &journal)?;
     // study.json may be older than the journal, but it cannot be of another study.
@@ -78,11 +120,25 @@ fn open(path: &Path) -> Result<Option<BufReader<File>>, DirectoryError> {
     }
 }
 
+/// What a document is read from: a file, or what was packed in one.
+trait Document: BufRead + Seek {}
+
+impl<T: BufRead + Seek> Document for T {}
+
+fn open_document(path: &Path) -> Result<Box<dyn Document>, DirectoryError> {
+    let file = open(path)?.ok_or_else(|| DirectoryError::Absent { path: path.to_owned() })?;
+    if path.extension().is_some_and(|it| it == "gz") {
+        let text = unpack(file).map_err(|source| DirectoryError::Read { path: path.to_owned(), source })?;
+        return Ok(Box::new(text));
+    }
+    Ok(Box::new(file))
+}
+
 /// Reads a `study.json`.
 fn read_document(path: &Path, keep: Keep) -> Result<Study, DirectoryError> {
-    let mut file = open(path)?.ok_or_else(|| DirectoryError::Absent { path: path.to_owned() })?;
+    let mut file = open_document(path)?;
     let newer = |found| DirectoryError::Newer { path: path.to_owned(), found, known: SCHEMA };
-    let whole = |file: &mut BufReader<File>| {
+    let whole = |file: &mut dyn Document| {
         let mut text = Vec::new();
         file.rewind().and_then(|()| file.read_to_end(&mut text)).map_err(serde_json::Error::io)?;
         parse::<Study>(&text)
@@ -108,7 +164,7 @@ fn read_document(path: &Path, keep: Keep) -> Result<Study, DirectoryError> {
 }
 
 /// Takes the cells out one by one; what is left is the study without them.
-fn by_cell(file: &mut BufReader<File>, keep: Keep) -> serde_json::Result<Study> {
+fn by_cell(file: &mut dyn Document, keep: Keep) -> serde_json::Result<Study> {
     let (mut rest, mut cell, mut line) = (Vec::new(), Vec::new(), Vec::new());
     let (mut cells, mut within) = (Vec::new(), Within::Top);
     let mut trials = 0;

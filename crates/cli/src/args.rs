@@ -12,7 +12,9 @@ use crate::commands::selftest::SelftestArguments;
 use crate::{failure, shell_words};
 pub use choosing::{ChooseArguments, SearchArguments};
 use clap::{Args, ColorChoice, Parser, Subcommand};
-pub use comparing::{CompareArguments, ComparisonFormat, NoisyGate, ReportArguments, SiteArguments, StudyFormat};
+pub use comparing::{
+    CompareArguments, ComparisonFormat, NoisyGate, PublishArguments, ReportArguments, SiteArguments, StudyFormat,
+};
 pub use proving::{CheckArguments, CrashArguments, DiskArgument, MeansArgument, MomentArgument, NodesArgument};
 pub use reading::{read, right_form};
 pub use recording::{FitArguments, KeepArgument, RecordArguments};
@@ -52,6 +54,8 @@ pub enum Command {
     Report(ReportArguments),
     /// Write a static site over many studies: which store is first for work like yours, and by how much
     Site(SiteArguments),
+    /// Check a study and add it to a repository of studies; make one again, and mark whether it came out the same
+    Publish(PublishArguments),
     /// Record what an application asks of its store, by a relay between them, to replay it on others
     Record(RecordArguments),
     /// Say what a recording or trace is like: popularity, sizes, arrivals, hits of caches; and write a plan that makes the like

@@ -21,6 +21,7 @@ mod notebook;
 mod offer;
 mod plan;
 mod preset;
+mod publish;
 mod query;
 mod record;
 mod report;
@@ -81,6 +82,7 @@ fn user_command(command: Command) -> Result<u8, CommandFailure> {
         Command::Compare(arguments) => compare::compare(&arguments),
         Command::Report(arguments) => report::report(&arguments),
         Command::Site(arguments) => site::site(&arguments),
+        Command::Publish(arguments) => publish::publish(&arguments),
         Command::Record(arguments) => record::record(&arguments),
         Command::Fit(arguments) => fit::fit(&arguments),
         Command::Query(arguments) => query::query(&arguments),

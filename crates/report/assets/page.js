@@ -1,11 +1,9 @@
-// What moves in the page: charts drawn when they come into view, the theme, the filter, downloads. It asks nothing of any network.
+// What moves in the page: charts drawn when they come into view, the filter, downloads. It asks nothing of any network.
 (() => {
   'use strict';
   const root = document.documentElement;
   const hosts = [...document.querySelectorAll('.chart')];
   const drawn = new Map();
-  const system = matchMedia('(prefers-color-scheme: dark)');
-  const themeName = () => root.dataset.theme || (system.matches ? 'dark' : 'light');
   let printing = false;
 
   const setOption = (host) => {
@@ -15,7 +13,7 @@
       host.style.height = `${height}px`;
       chart.resize();
     }
-    chart.setOption(kvtrialChart.option(description, printing ? 'light' : themeName(), host.clientWidth), { notMerge: true });
+    chart.setOption(kvtrialChart.option(description, printing ? 'light' : kvtrialTheme.name(), host.clientWidth), { notMerge: true });
   };
   const draw = (host) => {
     if (drawn.has(host) || host.clientWidth === 0) return;
@@ -51,22 +49,7 @@
   hosts.forEach((host) => { seen.observe(host); sized.observe(host); });
 
   const redraw = () => drawn.forEach((_, host) => setOption(host));
-  system.addEventListener('change', redraw);
-  const button = document.getElementById('theme');
-  const label = () => {
-    const dark = themeName() === 'dark';
-    button.setAttribute('aria-pressed', String(dark));
-    button.textContent = dark ? 'Light' : 'Dark';
-  };
-  button.hidden = false;
-  button.addEventListener('click', () => {
-    root.dataset.theme = themeName() === 'dark' ? 'light' : 'dark';
-    label();
-    redraw();
-  });
-  system.addEventListener('change', label);
-  label();
-
+  document.addEventListener('theme', redraw);
   // On paper everything is shown.
   let closed = [];
   addEventListener('beforeprint', () => {

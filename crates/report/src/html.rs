@@ -7,7 +7,7 @@ mod charts;
 mod context;
 mod data;
 
-pub use assets::STYLE;
+pub use assets::THEME;
 
 use crate::downloads::{self, Download};
 use crate::notices::{Severity, notices};
@@ -38,12 +38,12 @@ fn page(report: &Report<'_>) -> Markup {
             several.iter().enumerate().flat_map(|(at, it)| downloads::of_study(it.study, Some(&it.label), at)).collect()
         }
     };
-    let scripts = [assets::ECHARTS, assets::CHART, assets::PAGE];
+    let scripts = assets::SCRIPTS;
     let title = title(report);
     html! {
         (DOCTYPE)
         html lang="en" {
-            (head(&title, &study.kvtrial, &scripts))
+            (head(&title, &study.kvtrial, &scripts, ""))
             body {
                 a.skip href="#content" { "Skip to the report" }
                 (navigation(report))
@@ -68,8 +68,9 @@ fn page(report: &Report<'_>) -> Markup {
     }
 }
 
-/// What stands before the content of every page: its title, the version that made it, and what may run in it.
-fn head(title: &str, version: &str, scripts: &[&str]) -> Markup {
+/// Returns what stands before the content of every page: its title, the version that made it, what may run in it, and the style of all pages with
+/// what this one has beside it.
+pub fn head(title: &str, version: &str, scripts: &[&str], own_style: &str) -> Markup {
     html! {
         head {
             meta charset="utf-8";
@@ -79,7 +80,7 @@ fn head(title: &str, version: &str, scripts: &[&str]) -> Markup {
             meta name="referrer" content="no-referrer";
             link rel="icon" href="data:,";
             title { (title) " · kvtrial" }
-            style { (PreEscaped(assets::STYLE)) }
+            style { (PreEscaped(assets::STYLE)) (PreEscaped(own_style)) }
         }
     }
 }

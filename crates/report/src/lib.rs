@@ -17,8 +17,8 @@ mod plots;
 mod reproduce;
 mod view;
 
-pub use html::STYLE;
 pub use html::bare::FindingsPage;
+pub use html::{THEME, head};
 #[cfg(feature = "plots")]
 pub use plots::{Plot, PlotError};
 pub use view::{Named, Report};

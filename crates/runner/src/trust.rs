@@ -1,10 +1,10 @@
 //! Whether the times of a trial may be believed: the client was not what limited it, and the host was quiet.
 //!
-//! Every threshold is a constant here. What is above one degrades the trial, with what was seen and what to do.
+//! Every threshold is a constant here, or with the [disturbances](analysis::disturbances) of the machine. What is above one degrades the trial, with what was seen and what to do.
 
 use engine::{Arrivals, Settings};
 use study::Class;
-use study::{Judged, Latencies, Noise, Reason, ReasonKind};
+use study::{Latencies, Noise, Reason, ReasonKind};
 
 /// Share of a processor from which a client thread is at its limit.
 const CLIENT_LOAD_LIMIT: f64 = 0.95;
@@ -12,11 +12,6 @@ const CLIENT_LOAD_LIMIT: f64 = 0.95;
 const SERVER_LOAD_LIMIT: f64 = 0.9;
 /// Share of the time a client thread may wait for a processor. Waking up alone takes a few percent.
 const RUN_DELAY_LIMIT: f64 = 0.2;
-/// Shares of the processors above which the hypervisor or other processes are said to have disturbed a trial.
-const STEAL_LIMIT: f64 = 0.03;
-const OTHER_LOAD_LIMIT: f64 = 0.15;
-/// Share of the time in which a quota may be used up.
-const THROTTLED_LIMIT: f64 = 0.01;
 /// Open loop: how late the client itself may send one operation in a hundred before its schedule is doubted.
 const LAG_LIMIT_NS: u64 = 1_000_000;
 /// Shorter trials say too little about loads, which the kernel counts in ticks of 10 ms.
@@ -43,11 +38,9 @@ pub(crate) struct Circumstances<'a> {
 
 /// Returns every reason to doubt the times.
 pub(crate) fn doubts(seen: &Circumstances<'_>) -> Vec<Reason> {
-    [saturated(seen), delayed(seen), late(seen), stolen(seen), disturbed(seen), throttled(seen)]
-        .into_iter()
-        .flatten()
-        .map(|(kind, example)| Reason { kind, count: 1, example })
-        .collect()
+    let of_the_client = [saturated(seen), delayed(seen), late(seen)].into_iter().flatten();
+    let of_the_client = of_the_client.map(|(kind, example)| Reason { kind, count: 1, example });
+    of_the_client.chain(analysis::disturbances(&seen.noise)).collect()
 }
 
 type Doubt = Option<(ReasonKind, String)>;
@@ -100,32 +93,6 @@ fn late(seen: &Circumstances<'_>) -> Doubt {
         lag_ns as f64 / 1e6
     );
     Some((ReasonKind::ScheduleLag, example))
-}
-
-fn stolen(seen: &Circumstances<'_>) -> Doubt {
-    let share = seen.noise.steal;
-    (share > STEAL_LIMIT)
-        .then(|| (ReasonKind::Steal, format!("the hypervisor took {} of the processors", percent(share))))
-}
-
-fn disturbed(seen: &Circumstances<'_>) -> Doubt {
-    let share = seen.noise.other_load;
-    if share <= OTHER_LOAD_LIMIT || seen.noise.judged != Judged::Yes {
-        return None;
-    }
-    Some((ReasonKind::OtherLoad, format!("other processes used {} of the processors", percent(share))))
-}
-
-fn throttled(seen: &Circumstances<'_>) -> Doubt {
-    let (share, heat) = (seen.noise.throttled, seen.noise.heat_events);
-    let example = if share > THROTTLED_LIMIT {
-        format!("the CPU quota of this container or service was used up for {} of the time", percent(share))
-    } else if heat > 0 {
-        format!("processors lowered their clock because of heat, {heat} times")
-    } else {
-        return None;
-    };
-    Some((ReasonKind::Throttled, example))
 }
 
 fn percent(share: f64) -> String {

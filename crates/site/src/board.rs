@@ -39,14 +39,19 @@ pub struct BoardEntry<'c> {
     pub behind: Option<Quantity>,
 }
 
-impl Board<'_> {
+impl<'c> Board<'c> {
+    /// Returns the same board again.
+    pub(crate) fn copy(&self) -> Board<'c> {
+        Board { key: self.key.clone(), id: self.id.clone(), entries: self.entries.clone(), ..*self }
+    }
+
     /// Returns the results that nothing is shown to be better than.
-    pub fn leaders(&self) -> impl Iterator<Item = &BoardEntry<'_>> {
+    pub fn leaders(&self) -> impl Iterator<Item = &BoardEntry<'c>> {
         self.entries.iter().filter(|entry| entry.rank.leads())
     }
 
     /// Returns the best result that is shown to be behind.
-    pub fn next(&self) -> Option<&BoardEntry<'_>> {
+    pub fn next(&self) -> Option<&BoardEntry<'c>> {
         self.entries.iter().find(|entry| matches!(entry.rank, Rank::At(place) | Rank::Tied(place) if place > 1))
     }
 }

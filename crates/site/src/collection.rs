@@ -1,12 +1,11 @@
 //! Studies, found below directories.
 
+use crate::parallel::each_in_parallel;
 use archive::DirectoryError;
-use std::collections::BTreeSet;
+use publish::Verification;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use study::Study;
-
-/// The directories below a named one that are looked into.
-const DEPTH: usize = 4;
 
 /// A study that is published.
 #[derive(Debug)]
@@ -17,6 +16,8 @@ pub struct Published {
     pub directory: PathBuf,
     /// The study.
     pub study: Study,
+    /// Whether it was made again.
+    pub verification: Verification,
 }
 
 /// All studies of a site.
@@ -24,6 +25,8 @@ pub struct Published {
 pub struct Collection {
     /// The studies, oldest first.
     pub studies: Vec<Published>,
+    /// What each job does, in a line, as far as it is known.
+    pub jobs: BTreeMap<String, String>,
 }
 
 /// Why studies cannot be read, or pages not be written.
@@ -51,37 +54,24 @@ impl Collection {
     /// # Errors
     /// One holds none; a study is damaged, or newer than this build reads.
     pub fn read(directories: &[PathBuf]) -> Result<Collection, SiteError> {
-        let mut studies = Vec::new();
+        let mut paths = Vec::new();
         let mut ids = BTreeSet::new();
         let mut seen = BTreeSet::new();
         for directory in directories {
-            let mut found = Vec::new();
-            find(directory, DEPTH, &mut found);
+            let mut found = archive::studies_below(directory);
             if found.is_empty() {
                 return Err(SiteError::None(directory.display().to_string()));
             }
             found.retain(|path| seen.insert(path.canonicalize().unwrap_or_else(|_| path.clone())));
-            for path in found {
-                let study = archive::read_study(&path)?;
-                studies.push(Published { id: unique(&path, &mut ids), directory: path, study });
-            }
+            paths.extend(found.into_iter().map(|path| (unique(&path, &mut ids), path)));
         }
+        let read = |(id, path): &(String, PathBuf)| -> Result<Published, SiteError> {
+            let verification = publish::verification_of(path);
+            Ok(Published { id: id.clone(), directory: path.clone(), study: archive::read_study(path)?, verification })
+        };
+        let mut studies: Vec<Published> = each_in_parallel(&paths, read).into_iter().collect::<Result<_, _>>()?;
         studies.sort_by(|a, b| a.study.started_at.cmp(&b.study.started_at).then_with(|| a.id.cmp(&b.id)));
-        Ok(Collection { studies })
-    }
-}
-
-/// Finds directories with a study, in order of their names.
-fn find(directory: &Path, depth: usize, found: &mut Vec<PathBuf>) {
-    if directory.join("study.json").is_file() {
-        found.push(directory.to_owned());
-        return;
-    }
-    let mut below: Vec<PathBuf> =
-        std::fs::read_dir(directory).into_iter().flatten().flatten().map(|entry| entry.path()).collect();
-    below.sort();
-    if depth > 0 {
-        below.iter().filter(|path| path.is_dir()).for_each(|path| find(path, depth - 1, found));
+        Ok(Collection { studies, jobs: BTreeMap::new() })
     }
 }
 

@@ -1,7 +1,6 @@
 //! What must be equal before two results may share an axis.
 
-use sha2::{Digest, Sha256};
-use study::{Cell, HostFacts, Study};
+use study::{Cell, Study};
 
 /// The facts that must be equal before two results may share an axis: job, parameters, input and its seed, faults, machine, class and level
 /// of durability. Stores, their versions and their settings are what may differ.
@@ -38,7 +37,7 @@ impl ComparisonKey {
             job: cell.job.clone(),
             params,
             seed: study.seed,
-            machine: machine(&study.host),
+            machine: study.host.hardware(),
             class: cell.class.to_string(),
             durability: cell.durability.map(|level| level.to_string()).unwrap_or_default(),
         }
@@ -50,15 +49,7 @@ impl ComparisonKey {
     }
 }
 
-/// Returns what a machine is called: equal for equal hardware with the same kind of file system.
-pub fn machine(host: &HostFacts) -> String {
-    // The kernel takes a little for itself, and not the same at each start.
-    let memory_gib = (host.memory_bytes as f64 / f64::from(1u32 << 30)).round();
-    let file_system = host.filesystem.as_deref().unwrap_or("unknown file system");
-    format!("{} · {} processors · {memory_gib} GiB · {file_system}", host.cpu, host.cpus)
-}
-
 /// Returns the first digits of the digest of a text: what addresses of pages are made of.
 pub fn short(text: &str) -> String {
-    Sha256::digest(text.as_bytes()).iter().take(6).map(|byte| format!("{byte:02x}")).collect()
+    publish::sha256(text.as_bytes()).chars().take(12).collect()
 }

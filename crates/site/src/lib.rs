@@ -2,7 +2,8 @@
 //!
 //! * [`Collection::read`] finds the studies below some directories and reads them.
 //! * [`boards`] puts cells together that may be compared: those with an equal [`ComparisonKey`], and no others.
-//! * [`write`](fn@write) writes the pages. They need no server and no network, and work from a file.
+//! * [`write`](fn@write) writes the pages. They need no server and no network, and work from a file. Each result has the mark of crate `publish`:
+//!   whether somebody made it again.
 //!
 //! What never lives here: running or measuring anything, the test of whether two cells differ (crate `analysis`), how a single study is
 //! shown (crate `report`).
@@ -13,6 +14,7 @@ mod board;
 mod collection;
 mod key;
 mod page;
+mod parallel;
 mod versions;
 mod work;
 mod write;

@@ -1,18 +1,19 @@
 //! Pages. All text goes through the template, which escapes it; what is raw is style and code of our own.
 
+mod answers;
 mod board;
+mod facts;
+mod figures;
 mod index;
 mod listing;
-mod rows;
+mod results;
+mod versions;
 
 pub(crate) use board::board_page;
 pub(crate) use index::index_page;
 pub(crate) use listing::{ListingSubject, listing_page};
 
-use base64::Engine;
-use base64::engine::general_purpose::STANDARD;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
-use sha2::{Digest, Sha256};
 
 /// What moves things in a page.
 const SCRIPT: &str = include_str!("../assets/site.js");
@@ -31,31 +32,25 @@ pub(crate) enum Depth {
 impl Depth {
     /// Returns an address as this page has to name it.
     pub(crate) fn to(self, address: &str) -> String {
+        format!("{}{address}", self.way())
+    }
+
+    /// Returns what stands before each address.
+    fn way(self) -> &'static str {
         match self {
-            Depth::Top => address.to_owned(),
-            Depth::Below => format!("../{address}"),
+            Depth::Top => "",
+            Depth::Below => "../",
         }
     }
 }
 
 /// Returns a page with this content.
 fn page(title: &str, depth: Depth, content: &Markup) -> String {
-    let code = format!("'sha256-{}'", STANDARD.encode(Sha256::digest(SCRIPT.as_bytes())));
-    let policy = format!(
-        "default-src 'none'; script-src {code}; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'"
-    );
+    let scripts = [report::THEME, SCRIPT];
     let page = html! {
         (DOCTYPE)
         html lang="en" {
-            head {
-                meta charset="utf-8";
-                meta http-equiv="Content-Security-Policy" content=(policy);
-                meta name="viewport" content="width=device-width, initial-scale=1";
-                meta name="referrer" content="no-referrer";
-                link rel="icon" href="data:,";
-                title { (title) " · kvtrial" }
-                style { (PreEscaped(report::STYLE)) (PreEscaped(STYLE)) }
-            }
+            (report::head(title, env!("CARGO_PKG_VERSION"), &scripts, STYLE))
             body {
                 a.skip href="#content" { "Skip to the results" }
                 nav aria-label="Site" {
@@ -70,9 +65,9 @@ fn page(title: &str, depth: Depth, content: &Markup) -> String {
                 }
                 div.wrap {
                     main id="content" tabindex="-1" { (content) }
-                    footer { p { "Made by kvtrial. Every answer behind these figures was checked; this page needs no network." } }
+                    footer { p { "Made by kvtrial " (env!("CARGO_PKG_VERSION")) ". Every answer behind these figures was checked; this page needs no network." } }
                 }
-                script { (PreEscaped(SCRIPT)) }
+                @for source in scripts { script { (PreEscaped(source)) } }
             }
         }
     };

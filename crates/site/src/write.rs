@@ -4,12 +4,10 @@ use crate::board::{Board, boards};
 use crate::collection::{Collection, Published, SiteError, plain};
 use crate::key::short;
 use crate::page::{ListingSubject, board_page, index_page, listing_page};
+use crate::parallel::each_in_parallel;
 use crate::versions::histories;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
-
-/// Files of a study that are put beside its page, where they are there.
-const FILES: [&str; 2] = ["study.json", "cells.csv"];
 
 /// Writes the pages of a collection into a directory. A page that was there is replaced, other files stay.
 ///
@@ -23,10 +21,16 @@ pub fn write(collection: &Collection, out: &Path) -> Result<(), SiteError> {
     }
     for (subject, name) in subjects(&boards) {
         let file = if subject == ListingSubject::Machine { short(&name) } else { plain(&name) };
-        let page = listing_page(subject, &name, &of(&boards, subject, &name));
+        let own = of(&boards, subject, &name);
+        let ids: BTreeSet<&str> = own.iter().map(|board| board.id.as_str()).collect();
+        let whole: Vec<Board<'_>> =
+            boards.iter().filter(|board| ids.contains(board.id.as_str())).map(Board::copy).collect();
+        let page = listing_page(subject, &name, &whole, &own, &collection.jobs);
         put(&out.join(subject.directory()).join(format!("{file}.html")), &page)?;
     }
-    collection.studies.iter().try_for_each(|published| copy(published, &out.join("studies").join(&published.id)))
+    let written =
+        each_in_parallel(&collection.studies, |published| details(published, &out.join("studies").join(&published.id)));
+    written.into_iter().collect()
 }
 
 /// Stores, jobs and machines with a page.
@@ -51,24 +55,21 @@ fn of<'c>(boards: &[Board<'c>], subject: ListingSubject, name: &str) -> Vec<Boar
             ListingSubject::Machine => board.key.machine == name,
         });
         let entries: Vec<_> = kept.cloned().collect();
-        (!entries.is_empty()).then(|| Board { key: board.key.clone(), id: board.id.clone(), entries, ..*board })
+        (!entries.is_empty()).then(|| Board { entries, ..board.copy() })
     };
     boards.iter().filter_map(shown).collect()
 }
 
-/// The study's own report and files.
-fn copy(published: &Published, to: &Path) -> Result<(), SiteError> {
-    let report = published.directory.join("report.html");
-    let page = std::fs::read_to_string(&report).unwrap_or_else(|_| {
-        report::Report::new(vec![report::Named { label: published.id.clone(), study: &published.study }]).html()
-    });
-    put(&to.join("report.html"), &page)?;
-    for name in FILES {
-        if let Ok(file) = std::fs::read(published.directory.join(name)) {
-            put_bytes(&to.join(name), &file)?;
-        }
-    }
-    Ok(())
+/// The study's own report and files, made here from its trials: what else lies beside a stranger's study is not shown.
+fn details(published: &Published, to: &Path) -> Result<(), SiteError> {
+    let study = &published.study;
+    let named = report::Named { label: published.id.clone(), study };
+    put(&to.join("report.html"), &report::Report::new(vec![named]).html())?;
+    put(&to.join("cells.csv"), &archive::cells_csv(study))?;
+    let path = to.join("study.json.gz");
+    let packed =
+        archive::pack_study(study).map_err(|source| SiteError::Write { path: path.display().to_string(), source })?;
+    put_bytes(&path, &packed)
 }
 
 fn put(path: &Path, page: &str) -> Result<(), SiteError> {

@@ -1,59 +1,12 @@
 //! Sites made of studies with known figures.
 #![allow(clippy::unwrap_used)]
 
-use analysis::summarise;
+mod sample;
+
+use sample::{cell, put, read, study, void};
 use site::{Collection, boards, histories, write};
-use std::path::{Path, PathBuf};
-use study::{Answer, Cell, Class, Durability, HostFacts, SCHEMA, Study, TrialRecord};
+use study::{Durability, Study};
 use tempfile::TempDir;
-
-/// A cell whose trials take about this long.
-fn cell(store: &str, version: &str, typical_s: f64) -> Cell {
-    let trial = |share: f64| TrialRecord {
-        makespan_s: typical_s * share,
-        operations: 1_000,
-        answer: Answer { digest: "sha256:1".into(), ..Answer::default() },
-        ..TrialRecord::default()
-    };
-    let mut cell = Cell {
-        job: "ycsb".into(),
-        store: store.into(),
-        params: [("clients".to_owned(), "16".to_owned())].into(),
-        class: Class::Embedded,
-        durability: Some(Durability::Os),
-        product: store.split(['@', ',']).next().unwrap_or_default().to_uppercase(),
-        store_version: version.into(),
-        set_up: vec!["PRAGMA synchronous = off;".into()],
-        trials: [0.99, 1.0, 1.01, 0.995, 1.005, 1.0].map(trial).into(),
-        ..Cell::default()
-    };
-    summarise(&mut cell);
-    cell
-}
-
-fn study(cells: Vec<Cell>, cpu: &str, day: u32) -> Study {
-    Study {
-        schema: SCHEMA,
-        kvtrial: "0.1.0".into(),
-        command: ["kvtrial", "run", "ycsb", "-s", "lmdb"].map(str::to_owned).into(),
-        seed: 42,
-        started_at: format!("2026-11-{day:02}T10:00:00Z"),
-        host: HostFacts { cpu: cpu.into(), cpus: 2, memory_bytes: 24 << 30, ..HostFacts::default() },
-        cells,
-        ..Study::default()
-    }
-}
-
-fn put(root: &Path, name: &str, study: &Study) -> PathBuf {
-    let directory = root.join(name);
-    std::fs::create_dir_all(&directory).unwrap();
-    archive::save_study(&directory, study).unwrap();
-    directory
-}
-
-fn read(root: &TempDir) -> Collection {
-    Collection::read(&[root.path().to_owned()]).unwrap()
-}
 
 #[test]
 fn results_share_a_list_only_where_job_parameters_machine_class_and_durability_are_equal() {
@@ -82,9 +35,7 @@ fn results_share_a_list_only_where_job_parameters_machine_class_and_durability_a
 fn the_newest_result_of_a_version_stands_and_a_void_one_is_shown_but_has_no_place() {
     let root = TempDir::new().unwrap();
     put(root.path(), "old", &study(vec![cell("lmdb", "0.9", 5.0)], "One", 1));
-    let mut void = cell("redb", "4", 0.1);
-    void.trials[0].answer.digest = "sha256:2".into();
-    summarise(&mut void);
+    let void = void(cell("redb", "4", 0.1));
     assert!(!void.verdict.is_ranked(), "{:?}", void.verdict);
     put(root.path(), "new", &study(vec![cell("lmdb", "0.9", 1.0), void, cell("sqlite", "3", 2.0)], "One", 2));
     let collection = read(&root);
@@ -97,10 +48,21 @@ fn the_newest_result_of_a_version_stands_and_a_void_one_is_shown_but_has_no_plac
     let out = root.path().join("site");
     write(&collection, &out).unwrap();
     let page = std::fs::read_to_string(out.join("index.html")).unwrap();
-    assert!(page.contains("<strong>void</strong>") && page.contains("<strong>lmdb</strong> is first."), "{page}");
+    assert!(page.contains("\"void\"") && page.contains("<strong>lmdb</strong> is first."), "{page}");
     let page = std::fs::read_to_string(out.join(format!("boards/{}.html", boards[0].id))).unwrap();
-    assert!(page.contains("kvtrial run ycsb -s lmdb") && page.contains("PRAGMA synchronous = off;"), "{page}");
-    for page in ["stores/LMDB.html", "jobs/ycsb.html", "studies/new/report.html", "studies/old/study.json"] {
+    assert!(
+        page.contains("void</strong>")
+            && page.contains("kvtrial run ycsb -s lmdb")
+            && page.contains("PRAGMA synchronous = off;"),
+        "{page}"
+    );
+    for page in [
+        "stores/LMDB.html",
+        "jobs/ycsb.html",
+        "studies/new/report.html",
+        "studies/old/study.json.gz",
+        "studies/old/cells.csv",
+    ] {
         assert!(out.join(page).is_file(), "{page}");
     }
 }
@@ -150,4 +112,55 @@ fn words_of_a_study_are_text_in_a_page_and_nothing_is_fetched() {
     );
     assert!(out.join("studies/a-b--c-/report.html").is_file());
     assert!(std::fs::read_dir(out.join("stores")).unwrap().count() == 1);
+}
+
+#[test]
+fn only_what_is_made_from_the_trials_is_shown_of_a_study_and_not_what_lies_beside_it() {
+    let root = TempDir::new().unwrap();
+    let directory = put(root.path(), "a", &study(vec![cell("lmdb", "0.9", 1.0)], "One", 1));
+    std::fs::write(directory.join("report.html"), "<script>forged</script>").unwrap();
+    std::fs::write(directory.join("cells.csv"), "forged").unwrap();
+    let out = root.path().join("site");
+    write(&read(&root), &out).unwrap();
+    for name in ["report.html", "cells.csv"] {
+        let written = std::fs::read_to_string(out.join("studies/a").join(name)).unwrap();
+        assert!(written.contains("lmdb") && !written.contains("forged"), "{name}");
+    }
+}
+
+#[test]
+fn a_packed_study_is_read_like_any_other_and_packed_the_same_each_time() {
+    let root = TempDir::new().unwrap();
+    let plain = study(vec![cell("lmdb", "0.9", 1.0)], "One", 1);
+    archive::save_packed_study(&root.path().join("packed"), &plain).unwrap();
+    let collection = read(&root);
+    assert_eq!(collection.studies[0].study, plain);
+    assert_eq!(archive::pack_study(&plain).unwrap(), std::fs::read(root.path().join("packed/study.json.gz")).unwrap());
+}
+
+#[test]
+fn a_mark_is_shown_where_it_is_of_this_study_and_not_where_the_study_was_changed_since() {
+    let root = TempDir::new().unwrap();
+    let place = root.path().join("a");
+    let mut measured = study(vec![cell("lmdb", "0.9", 1.0)], "One", 1);
+    archive::save_packed_study(&place, &measured).unwrap();
+    let digest = publish::digest_of(&place).unwrap();
+    let verification = publish::Verification {
+        mark: publish::StudyMark::Reproduced,
+        study_sha256: digest,
+        same: vec!["the answers of 1 cells".into()],
+        ..publish::Verification::default()
+    };
+    verification.save(&place).unwrap();
+    let page = |name: &str| {
+        let out = root.path().join(name);
+        write(&Collection::read(std::slice::from_ref(&place)).unwrap(), &out).unwrap();
+        std::fs::read_to_string(out.join("index.html")).unwrap()
+    };
+    let marked = page("one");
+    assert!(marked.contains("reproduced here") && marked.contains("the answers of 1 cells"), "{marked}");
+    measured.started_at = "2026-11-09T10:00:00Z".into();
+    archive::save_packed_study(&place, &measured).unwrap();
+    let changed = page("other");
+    assert!(changed.contains("as submitted") && !changed.contains("reproduced here"), "{changed}");
 }

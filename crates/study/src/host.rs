@@ -37,6 +37,16 @@ pub struct HostFacts {
     pub microcode: Option<String>,
 }
 
+impl HostFacts {
+    /// Returns what the machine is called: equal for equal hardware with the same kind of file system.
+    pub fn hardware(&self) -> String {
+        // The kernel takes a little for itself, and not the same at each start.
+        let memory_gib = (self.memory_bytes as f64 / f64::from(1u32 << 30)).round();
+        let file_system = self.filesystem.as_deref().unwrap_or("unknown file system");
+        format!("{} · {} processors · {memory_gib} GiB · {file_system}", self.cpu, self.cpus)
+    }
+}
+
 /// The disturbances of one trial.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]

@@ -71,7 +71,7 @@ pub use node::{DarkTime, FaultRecord, NodeUse, Role, Takeover};
 pub use power::{DiskKind, KeptSectors, PowerCut};
 pub use preset::{Original, OriginalMeasure, PresetRecord, Scaled};
 pub use quantity::Quantity;
-pub use redact::redact;
+pub use redact::{names_secret, redact};
 pub use remedies::{remedy_of_greeting, remedy_of_limit, remedy_of_opening, remedy_of_refusal};
 pub use search::{
     MoreClients, RateCount, RateLimit, RatePoint, RateSearch, Tune, TuneEffect, TuneRound, TunedKey, TunedSetting,

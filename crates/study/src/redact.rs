@@ -22,7 +22,7 @@ pub fn redact(text: &str) -> String {
     };
     let is_server = head.contains("://");
     let items = tail.split(',').map(|item| match item.split_once('=') {
-        Some((name, _)) if is_secret(name) => format!("{name}={HIDDEN}"),
+        Some((name, _)) if names_secret(name) => format!("{name}={HIDDEN}"),
         // A further address.
         None if is_server => redact_place(item),
         _ => item.to_owned(),
@@ -55,7 +55,7 @@ fn redact_place(place: &str) -> String {
 }
 
 /// Returns whether an option of this name is likely to hold a password.
-pub(crate) fn is_secret(name: &str) -> bool {
+pub fn names_secret(name: &str) -> bool {
     let name = name.to_ascii_lowercase();
     ["pass", "pwd", "secret", "token", "auth", "credential", "apikey", "api_key"].iter().any(|part| name.contains(part))
 }

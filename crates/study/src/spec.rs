@@ -4,7 +4,7 @@
 #[cfg(test)]
 mod tests;
 
-use crate::redact::{HIDDEN, head_end, is_secret, redact};
+use crate::redact::{HIDDEN, head_end, names_secret, redact};
 use crate::{Durability, Transport, is_hidden, visible};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -353,7 +353,7 @@ impl fmt::Display for Spec {
         }
         let is_said = |key: &str| (version.is_some() && key == VERSION) || (library.is_some() && key == LIBRARY);
         for (key, value) in self.options.iter().filter(|(key, _)| !is_said(key)) {
-            text += &format!(",{key}={}", if is_secret(key) { HIDDEN } else { value });
+            text += &format!(",{key}={}", if names_secret(key) { HIDDEN } else { value });
         }
         f.pad(&text)
     }

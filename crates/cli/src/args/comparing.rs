@@ -1,7 +1,9 @@
 //! Options of `compare` and `report`.
 
+use super::values::duration;
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
+use std::time::Duration;
 
 /// Options of `compare`.
 #[derive(Debug, Args)]
@@ -84,6 +86,38 @@ pub struct SiteArguments {
     /// The directory for the pages; one that was there is replaced page by page
     #[arg(short, long, value_name = "DIR", default_value = "site")]
     pub out: PathBuf,
+}
+
+/// Options of `publish`.
+#[derive(Debug, Args)]
+#[command(
+    group = clap::ArgGroup::new("task").required(true),
+    after_help = "Examples:\n  kvtrial publish kvtrial-study-20261128T100000 --to results    check it, and add it to the git repository results\n  \
+                  kvtrial publish --check results                               check every study in it, as its workflow does\n  \
+                  kvtrial publish --verify --budget 10m results                 make again what nobody has yet, and mark it\n  \
+                  kvtrial publish --init results                                write the workflow for GitHub\n\
+                  Only files are written: what is staged and committed is yours to say. Exit status: 0 added, right, or reproduced; 1 a study is \
+                  refused, or differs here; 2 bad usage or input."
+)]
+pub struct PublishArguments {
+    /// Studies: their directories, or one that they are below
+    #[arg(value_name = "DIR", required = true)]
+    pub studies: Vec<PathBuf>,
+    /// Check each study and add it, packed, to this git repository
+    #[arg(long, value_name = "REPO_DIR", group = "task")]
+    pub to: Option<PathBuf>,
+    /// Check each study, and add nothing
+    #[arg(long, group = "task")]
+    pub check: bool,
+    /// Make each study again by its own command, and mark it: reproduced here, differs here, or as submitted. Of several, those without a mark
+    #[arg(long, group = "task")]
+    pub verify: bool,
+    /// Write the workflow of a repository of studies into DIR
+    #[arg(long, group = "task")]
+    pub init: bool,
+    /// With --verify: time for each study; of one that takes longer, fewer trials or a part of its stores are made again [default: 10m]
+    #[arg(long, value_name = "TIME", value_parser = duration)]
+    pub budget: Option<Duration>,
 }
 
 /// Options of `report`.

@@ -8,7 +8,8 @@ use ::site::{Collection, SiteError, boards};
 /// Writes the pages.
 pub fn site(arguments: &SiteArguments) -> Result<u8, CommandFailure> {
     let failed = |error: SiteError| CommandFailure::usage(error.to_string());
-    let collection = Collection::read(&arguments.studies).map_err(failed)?;
+    let mut collection = Collection::read(&arguments.studies).map_err(failed)?;
+    collection.jobs = ::jobs::all().map(|job| (job.name.to_owned(), job.summary.to_owned())).collect();
     ::site::write(&collection, &arguments.out).map_err(failed)?;
     let boards = boards(&collection);
     let results: usize = boards.iter().map(|board| board.entries.len()).sum();

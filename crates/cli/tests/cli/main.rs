@@ -47,6 +47,7 @@ mod nodes_job;
 mod passwords;
 mod plugins;
 mod power;
+mod publish;
 mod questions;
 mod rates;
 mod read_back;

@@ -95,6 +95,7 @@ fn reference() -> String {
         "compare",
         "report",
         "site",
+        "publish",
         "record",
         "fit",
         "crash",

@@ -29,11 +29,11 @@ impl FindingsPage {
     }
 
     fn page(&self) -> Markup {
-        let scripts = [assets::ECHARTS, assets::CHART, assets::PAGE];
+        let scripts = assets::SCRIPTS;
         html! {
             (DOCTYPE)
             html lang="en" {
-                (head(&self.title, &self.version, &scripts))
+                (head(&self.title, &self.version, &scripts, ""))
                 body {
                     a.skip href="#content" { "Skip to the report" }
                     nav aria-label="Sections" {

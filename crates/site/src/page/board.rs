@@ -1,6 +1,9 @@
 //! The page of results that may be compared.
 
-use super::rows::{behind, day, figure, job_in_words, kind, machine_address, product, shown_word};
+use super::facts::shown_word;
+use super::figures::{
+    bar, behind, day, figure, headline, kind, machine_address, mark, parameters, shares, store_address, study_address,
+};
 use super::{Depth, page};
 use crate::board::{Board, BoardEntry};
 use maud::{Markup, html};
@@ -13,21 +16,22 @@ pub(crate) fn board_page(board: &Board<'_>) -> String {
         header {
             h1 { (title) }
             p.headline { (headline(board)) }
-            p.facts { (job_in_words(board)) }
+            p.facts { (parameters(board)) }
             p.facts { a href=(Depth::Below.to(&machine_address(&board.key.machine))) { (board.key.machine) } " · seed " (board.key.seed) }
         }
-        section {
-            h2 { "Results" }
-            div.scroll { table {
+        section aria-labelledby="results-title" {
+            h2 id="results-title" { "Results" }
+            div.scroll tabindex="0" role="region" aria-label="Table of results" { table.list {
+                caption { (findings::figures::title(board.metric)) ". Bars: against the best; longer is better. The line on a bar is the interval of its trials." }
                 thead { tr {
-                    th.num { "Place" } th { "Store" } th.num { (findings::figures::title(board.metric)) } th { "Behind the first" }
-                    th { "Durability" } th { "Day" }
+                    th.num scope="col" { "Place" } th scope="col" { "Store" } th.num scope="col" { "Figure" } th.wide scope="col" { "Against the best" }
+                    th scope="col" { "Behind the first" } th scope="col" { "Durability" } th scope="col" { "Study" }
                 } }
                 tbody { @for entry in &board.entries { (result(board, entry)) } }
             } }
         }
-        section {
-            h2 { "Make each again" }
+        section aria-labelledby="again-title" {
+            h2 id="again-title" { "Make each again" }
             @for entry in &board.entries {
                 h3 { (entry.cell.store) }
                 pre { code { (entry.published.study.command.join(" ")) } }
@@ -37,43 +41,32 @@ pub(crate) fn board_page(board: &Board<'_>) -> String {
                 }
             }
         }
-        section {
-            h2 { "What all of them share" }
-            ul { @for param in &board.key.params { li { code { (param) } } } }
+        section aria-labelledby="shared-title" {
+            h2 id="shared-title" { "What all of them share" }
+            ul.shared { @for param in &board.key.params { li { code { (param) } } } }
         }
     };
     page(&title, Depth::Below, &content)
 }
 
-fn headline(board: &Board<'_>) -> String {
-    let leaders: Vec<&str> = board.leaders().map(|entry| entry.cell.store.as_str()).collect();
-    match (leaders.as_slice(), board.next()) {
-        ([], _) => "No order is shown.".into(),
-        ([only], Some(next)) => format!("{only} is first; next is {}: {}.", next.cell.store, behind(next)),
-        ([only], None) => format!("{only} alone has a valid result."),
-        (all, Some(next)) => {
-            format!("{} are first together; next is {}: {}.", all.join(", "), next.cell.store, behind(next))
-        }
-        (all, None) => format!("No difference is shown between {}.", all.join(", ")),
-    }
-}
-
 fn result(board: &Board<'_>, entry: &BoardEntry<'_>) -> Markup {
-    let reasons = &entry.cell.verdict.reasons;
+    let status = entry.cell.verdict.status;
     html! {
-        tr {
+        tr class=[(status == Status::Void).then_some("void")] {
             td.num { (entry.rank.text()) }
-            td {
-                a href=(Depth::Below.to(&format!("stores/{}.html", crate::collection::plain(&entry.cell.product)))) { (entry.cell.store) }
-                br; small { (product(entry)) }
-                @for reason in reasons { br; small { (words::meaning(reason)) } }
+            th scope="row" {
+                a href=(Depth::Below.to(&store_address(entry))) { (entry.cell.store) }
+                br; small { (entry.cell.product) " " (entry.cell.store_version) }
+                @for reason in &entry.cell.verdict.reasons { br; small { (status) ": " (words::meaning(reason)) } }
             }
-            td.num {
-                @if entry.cell.verdict.status == Status::Void { strong { "void" } } @else { (figure(entry.figure, board.metric)) }
-            }
+            td.num { @if status == Status::Void { strong.bad { "void" } } @else { (figure(entry.figure, board.metric)) } }
+            td.wide { (bar(shares(entry, board))) }
             td { (behind(entry)) }
             td { (board.key.durability) br; small { (shown_word(entry.cell.durability_shown.as_ref())) } }
-            td { (day(entry)) br; small { a href=(Depth::Below.to(&format!("studies/{}/report.html", entry.published.id))) { "study" } } }
+            td {
+                a href=(Depth::Below.to(&study_address(&entry.published.id))) { (day(entry)) }
+                br; (mark(&entry.published.verification))
+            }
         }
     }
 }
