@@ -63,7 +63,7 @@ impl YcsbTrial<'_> {
 impl Telling for Load<'_> {
     #[inline]
     fn key_number(&self, slot: Slot) -> u64 {
-        self.id(self.next[slot as usize].0)
+        self.order.id(self.next[slot as usize].0)
     }
 
     #[inline]
