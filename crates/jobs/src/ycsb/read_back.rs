@@ -31,10 +31,7 @@ impl<'a> ReadBack<'a> {
     pub fn new(trial: &'a YcsbTrial<'a>, slots: Range<Slot>) -> ReadBack<'a> {
         // Those beside are read by the share's first slots.
         let beside = if slots.start == trial.own.start { trial.keys.beside() } else { Vec::new() };
-        let mut next: Vec<u64> = slots.map(u64::from).collect();
-        for slot in 0..next.len() {
-            next[slot] = own_from(trial, next[slot], slot as u64);
-        }
+        let next: Vec<u64> = (0..).zip(slots).map(|(number, slot)| own_from(trial, slot.into(), number)).collect();
         ReadBack { trial, asked: vec![Default::default(); next.len()], next, beside, key: [0; KEY_BYTES], valid: 0 }
     }
 

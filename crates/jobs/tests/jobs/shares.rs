@@ -1,5 +1,6 @@
 //! Trials in several shares, each with a trial, a crew and clients of its own, on one store: what they come to together is what one process
 //! comes to.
+#![allow(clippy::unwrap_used)]
 
 use engine::{Arrivals, Crew, End, Outcome, Settings};
 use jobkit::{Job, Share, SharePart, Trial, TrialSetup};

@@ -123,7 +123,8 @@ fn crud() -> Box<dyn Job> {
 #[test]
 fn workers_that_share_a_trial_begin_the_same_phases_and_finish_as_one_would() {
     let job = crud();
-    let names = ["insert", "select", "update", "check update", "delete", "check delete", "read again"];
+    // Handles on a library are no connections over which to read again.
+    let names = ["insert", "select", "update", "check update", "delete", "check delete"];
     for workers in [1, 2, 3] {
         let (begun, done, finished, setup) = carried_out(&*job, workers);
         assert!(begun.iter().all(|begun| *begun == names), "{begun:?}");
