@@ -176,6 +176,7 @@ fn ways(crash: &Crash) -> [(&'static str, Option<String>); 8] {
         CrashMoment::Checkpoint => "checkpoint",
         CrashMoment::Compaction => "compaction",
         CrashMoment::Recovery => "recovery",
+        CrashMoment::Rename => "rename",
     };
     let time = |seconds: f64| Duration::try_from_secs_f64(seconds).map(|it| format!("{it:?}")).unwrap_or_default();
     [

@@ -26,7 +26,7 @@ const CASSANDRA: &[(Durability, &str)] = &[
     (Second, "commitlog_sync periodic, every second"),
     (Commit, "commitlog_sync batch"),
 ];
-const NATS: &[(Durability, &str)] = &[(Os, "sync_interval as it is"), (Commit, "sync_interval always")];
+const NATS: &[(Durability, &str)] = &[(Os, "any sync_interval")];
 
 /// Returns the setting by which the store of this name expresses the level: a private store gets this setting, and a server of the user's has it
 /// where it keeps the level.

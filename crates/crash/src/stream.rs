@@ -97,6 +97,7 @@ impl Draws {
 const AGAIN: u64 = u64::MAX - (1 << 32);
 const STRUCK: u64 = u64::MAX - (2 << 32);
 const LEFT: u64 = u64::MAX - (3 << 32);
+const RENAMED: u64 = u64::MAX - (4 << 32);
 
 impl WriteSet {
     /// Returns how long after the first acknowledgements the crash comes, by the seed: between these two, and not sooner than a twentieth of the
@@ -110,6 +111,11 @@ impl WriteSet {
     /// Returns the seed of what a power cut leaves of the unflushed sectors.
     pub fn left_seed(self) -> u64 {
         Draws::new(self.seed, LEFT - u64::from(self.number)).next()
+    }
+
+    /// Returns how long after a file was renamed or deleted the crash comes, by the seed: up to the longest.
+    pub fn after_rename_ns(self, longest_ns: u64) -> u64 {
+        Draws::new(self.seed, RENAMED - u64::from(self.number)).below(longest_ns.max(1))
     }
 
     /// Returns how long after its start on what was left the store is killed again, by the seed: up to the longest.

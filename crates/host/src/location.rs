@@ -5,7 +5,7 @@ use crate::settle::{Handles, settle};
 use crate::silent::silent;
 use crate::watch::Watched;
 use serde::{Deserialize, Serialize};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use store::asked::asked;
 use store::{Endpoint, Facts, Opener, Store, StoreError, StoreInfo};
 use study::Spec;
@@ -93,6 +93,11 @@ impl Location {
             facts.config.insert("tls".into(), format!("on; its certificate is signed by an authority of {trust}"));
         }
         Ok(facts)
+    }
+
+    /// Returns the store's private directory; `None` when the directory is not ours.
+    pub fn directory(&self) -> Option<&Path> {
+        self.directory.as_deref()
     }
 
     /// Returns the number of bytes allocated on disk for the store's private directory, without logs; `None` when the directory is not ours.

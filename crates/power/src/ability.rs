@@ -5,17 +5,18 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use study::DiskKind;
 
-/// The size of a disk. What is not written takes no memory.
+/// The usual size of a disk. What is not written takes no memory.
 pub const DISK_BYTES: u64 = 2 << 30;
 
-/// The memory that must be free: the disk and what is kept of it for a cut are in memory.
-const FREE_BYTES: u64 = DISK_BYTES / 2;
+/// The smallest disk: most of a smaller one would be the journal of its file system.
+pub const LEAST_DISK_BYTES: u64 = 64 << 20;
 
 /// The programs it takes, each with the package that has it.
 const PROGRAMS: [(&str, &str); 3] = [("mkfs.ext4", "e2fsprogs"), ("mount", "mount"), ("umount", "mount")];
 
-/// Returns what a power cut needs and this machine does not have; `None`: everything is here.
-pub fn missing(kind: DiskKind) -> Option<String> {
+/// Returns what the power cut of a disk of this size needs and this machine does not have; `None`: everything is here. The disk and what is kept of
+/// it for a cut are in memory, of which as much as half of the disk must be free.
+pub fn missing(kind: DiskKind, bytes: u64) -> Option<String> {
     let is_root = fs::metadata("/proc/self").is_ok_and(|own| own.uid() == 0);
     if !is_root {
         return Some("a power cut needs root, who may mount a disk; run it with sudo".into());
@@ -38,11 +39,11 @@ pub fn missing(kind: DiskKind) -> Option<String> {
     if let Some((program, package)) = PROGRAMS.iter().find(|(program, _)| !is_here(program)) {
         return Some(format!("a power cut needs {program}; apt-get install {package}"));
     }
-    let free = free_bytes();
-    if kind != DiskKind::Halts && free.is_some_and(|free| free < FREE_BYTES) {
-        let (needed, free) = (FREE_BYTES >> 20, free.unwrap_or_default() >> 20);
+    let (free, needed) = (free_bytes(), bytes / 2);
+    if kind != DiskKind::Halts && free.is_some_and(|free| free < needed) {
+        let (needed, free) = (needed >> 20, free.unwrap_or_default() >> 20);
         return Some(format!(
-            "a power cut needs {needed} MiB of free memory, as its disk is in memory, and {free} MiB are free"
+            "a power cut needs {needed} MiB of free memory, as its disk is in memory, and {free} MiB are free; --disk-size makes it smaller"
         ));
     }
     None

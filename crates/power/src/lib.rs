@@ -23,7 +23,7 @@ mod message;
 mod mounts;
 mod server;
 
-pub use ability::{DISK_BYTES, missing};
+pub use ability::{DISK_BYTES, LEAST_DISK_BYTES, missing};
 pub use client::PowerDisk;
 pub use disk::Disk;
 pub use image::{Image, SECTOR_BYTES};

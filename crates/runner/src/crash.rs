@@ -5,6 +5,7 @@ mod blow;
 mod cutting;
 mod moment;
 mod recovery;
+mod renames;
 mod supply;
 
 use crate::error::RunError;
@@ -67,6 +68,8 @@ pub enum Blow {
     Power {
         /// The conduct of the disk.
         disk: DiskKind,
+        /// The size of the disk.
+        bytes: u64,
         /// The program that serves the disk: it leads to [`serve_disk`](crate::serve_disk).
         server: CommandLine,
     },

@@ -52,7 +52,7 @@ pub use observer::{About, Observer};
 pub use order::{ScheduledTrial, balanced, rising};
 pub use plan::{Asked, Histories, KeysFound, Plan, PlannedStore};
 pub use planned_cell::{PlannedCell, seconds};
-pub use power::{missing as missing_for_power, serve as serve_disk};
+pub use power::{DISK_BYTES, LEAST_DISK_BYTES, missing as missing_for_power, serve as serve_disk};
 pub use request::{Request, RequestError, Room, Rounds, Shortage};
 pub use run::{Ending, Trials, run};
 pub use task::{CheckRequest, Checking, ask, check};

@@ -1,24 +1,29 @@
 //! Crashes: stores with a known fault are found out, one without is not accused.
 
-use crash::proof::{FAULTS, NAME};
+use crash::proof::{FAULTS, NAME, POWER_FAULTS, POWER_NAME};
 use jobkit::Stroke;
 use runner::{Blow, BrokenFiles, CrashRequest, Crashed, Execution, RunError};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
-use store::StoreInfo;
-use study::{CrashFindings, CrashMoment, Proof, Spec, StruckNodes, Tolerance};
+use store::{CommandLine, StoreInfo};
+use study::{CrashFindings, CrashMoment, DiskKind, Proof, Spec, StruckNodes, Tolerance};
 
-/// Kills within which each fault must be found.
-pub const MOST_KILLS: u32 = 20;
+/// Crashes within which each fault must be found.
+pub const MOST_CRASHES: u32 = 20;
 /// Kills in which a store without a fault must lose nothing.
 pub const HONEST_KILLS: u32 = 1000;
+/// Power cuts in which it must lose nothing.
+pub const HONEST_CUTS: u32 = 100;
 
 const CLIENTS: u32 = 2;
 const VALUE_BYTES: u32 = 228;
-/// The longest time to a kill: of a store whose fault is rare, and of one that is only to be killed often.
+/// Of many sectors, so that some are torn.
+const TORN_BYTES: u32 = 16 << 10;
+/// The longest time to a kill: of a store whose fault is rare, and of one that is only to be killed often; and to a power cut.
 const LONG: Duration = Duration::from_millis(400);
 const SHORT: Duration = Duration::from_millis(4);
+const TO_CUT: Duration = Duration::from_millis(40);
 
 /// Crashes of the proof stores.
 pub struct CrashProofs<'a> {
@@ -30,6 +35,40 @@ pub struct CrashProofs<'a> {
     pub honest_kills: u32,
     /// The process of the writers: a kill needs one that is not this one.
     pub execution: &'a Execution,
+    /// Power cuts besides kills; `None`: they cannot be had here.
+    pub power: Option<PowerProofs>,
+}
+
+/// What power cuts take.
+pub struct PowerProofs {
+    /// The program that serves the disk: it leads to [`serve_disk`](runner::serve_disk).
+    pub server: CommandLine,
+    /// Power cuts of the store without a fault.
+    pub honest_cuts: u32,
+}
+
+/// A proof store, the blow it gets, and how often at most.
+struct Ordeal {
+    name: &'static str,
+    fault: &'static str,
+    blow: Blow,
+    times: u32,
+    longest: Duration,
+    value_bytes: u32,
+}
+
+impl Ordeal {
+    fn kills(fault: &'static str, times: u32, longest: Duration) -> Ordeal {
+        let blow = Blow::Nodes { which: StruckNodes::All, stroke: Stroke::Kill, outage: Duration::ZERO };
+        Ordeal { name: NAME, fault, blow, times, longest, value_bytes: VALUE_BYTES }
+    }
+
+    fn cuts(fault: &'static str, times: u32, disk: DiskKind, server: &CommandLine) -> Ordeal {
+        let blow = Blow::Power { disk, bytes: runner::DISK_BYTES, server: server.clone() };
+        // The log is read again after each cut: where there are many, it must not get long.
+        let value_bytes = if times > MOST_CRASHES { VALUE_BYTES } else { TORN_BYTES };
+        Ordeal { name: POWER_NAME, fault, blow, times, longest: TO_CUT, value_bytes }
+    }
 }
 
 impl CrashProofs<'_> {
@@ -38,64 +77,102 @@ impl CrashProofs<'_> {
     /// # Errors
     /// A proof store could not be opened.
     pub fn prove(&self, stop: &AtomicBool, hear: &mut dyn FnMut(Proof)) -> Result<bool, RunError> {
+        let mut told = |proof| {
+            let is_whole = !is_stopped(stop);
+            if is_whole {
+                hear(proof);
+            }
+            is_whole
+        };
         for (fault, shows) in FAULTS {
-            let begun = Instant::now();
-            let spec = Spec { options: [("fault".to_owned(), fault.to_owned())].into(), ..Spec::private(NAME) };
-            let (kills, is_found) = self.kill(spec, MOST_KILLS, LONG, stop, &|found| shows.is_in(found))?;
-            if stop.load(Ordering::Relaxed) {
+            let claim = format!("a store with the fault '{fault}' is found out within {MOST_CRASHES} kills");
+            let ordeal = Ordeal::kills(fault, MOST_CRASHES, LONG);
+            if !told(self.found(format!("crash_{fault}"), claim, ordeal, stop, &|found| shows.is_in(found))?) {
                 return Ok(false);
             }
-            hear(Proof {
-                name: format!("crash_{}", fault.replace('-', "_")),
-                passed: is_found,
-                claim: format!("a store with the fault '{fault}' is found out within {MOST_KILLS} kills"),
-                measured: is_found.then_some(f64::from(kills)),
-                bound: Tolerance::at_most(f64::from(MOST_KILLS)),
-                unit: "kills until it was found".into(),
-                elapsed_s: begun.elapsed().as_secs_f64(),
-                ..Proof::default()
-            });
         }
-        let begun = Instant::now();
-        let (kills, is_accused) = self.kill(Spec::private(NAME), self.honest_kills, SHORT, stop, &|found| {
-            found.lost + found.torn + found.resurrected + found.invented > 0
-        })?;
-        if stop.load(Ordering::Relaxed) {
+        let claim = format!("a store without a fault loses nothing in {} kills", self.honest_kills);
+        let ordeal = Ordeal::kills("none", self.honest_kills, SHORT);
+        if !told(self.unaccused("crash_honest", claim, ordeal, stop)?) {
             return Ok(false);
         }
-        hear(Proof {
-            name: "crash_honest".into(),
-            passed: !is_accused,
-            claim: format!("a store without a fault loses nothing in {} kills", self.honest_kills),
-            measured: Some(f64::from(kills)),
-            bound: Tolerance::at_least(f64::from(self.honest_kills)),
-            unit: "kills without a finding".into(),
-            elapsed_s: begun.elapsed().as_secs_f64(),
-            ..Proof::default()
-        });
-        Ok(true)
+        let Some(PowerProofs { server, honest_cuts }) = &self.power else { return Ok(true) };
+        for (fault, shows) in POWER_FAULTS {
+            let claim = format!("a store with the fault '{fault}' is found out within {MOST_CRASHES} power cuts");
+            let ordeal = Ordeal::cuts(fault, MOST_CRASHES, DiskKind::Honest, server);
+            if !told(self.found(format!("power_{fault}"), claim, ordeal, stop, &|found| shows.is_in(found))?) {
+                return Ok(false);
+            }
+        }
+        let claim = format!("a disk that lies about flushes is found out within {MOST_CRASHES} power cuts");
+        let ordeal = Ordeal::cuts("none", MOST_CRASHES, DiskKind::Lies, server);
+        if !told(self.found("power_lying_disk".into(), claim, ordeal, stop, &|found| found.lost > 0)?) {
+            return Ok(false);
+        }
+        let claim = format!("a store without a fault loses nothing in {honest_cuts} power cuts");
+        let ordeal = Ordeal::cuts("none", *honest_cuts, DiskKind::Honest, server);
+        Ok(told(self.unaccused("power_honest", claim, ordeal, stop)?))
     }
 
-    /// Kills until something is found: how many kills that took, and whether it was.
-    fn kill(
+    /// Proves that something is found.
+    fn found(
         &self,
-        spec: Spec,
-        kills: u32,
-        longest: Duration,
+        name: String,
+        claim: String,
+        ordeal: Ordeal,
+        stop: &AtomicBool,
+        shows: &dyn Fn(&CrashFindings) -> bool,
+    ) -> Result<Proof, RunError> {
+        let (begun, most) = (Instant::now(), ordeal.times);
+        let (crashes, is_found) = self.crash(ordeal, stop, shows)?;
+        Ok(Proof {
+            name: name.replace('-', "_"),
+            passed: is_found,
+            claim,
+            measured: is_found.then_some(f64::from(crashes)),
+            bound: Tolerance::at_most(f64::from(most)),
+            unit: "crashes until it was found".into(),
+            elapsed_s: begun.elapsed().as_secs_f64(),
+            ..Proof::default()
+        })
+    }
+
+    /// Proves that nothing is found.
+    fn unaccused(&self, name: &str, claim: String, ordeal: Ordeal, stop: &AtomicBool) -> Result<Proof, RunError> {
+        let (begun, least) = (Instant::now(), ordeal.times);
+        let (crashes, is_accused) =
+            self.crash(ordeal, stop, &|found| found.lost + found.torn + found.resurrected + found.invented > 0)?;
+        Ok(Proof {
+            name: name.into(),
+            passed: !is_accused,
+            claim,
+            measured: Some(f64::from(crashes)),
+            bound: Tolerance::at_least(f64::from(least)),
+            unit: "crashes without a finding".into(),
+            elapsed_s: begun.elapsed().as_secs_f64(),
+            ..Proof::default()
+        })
+    }
+
+    /// Crashes it until something is found: how many times that took, and whether it was.
+    fn crash(
+        &self,
+        ordeal: Ordeal,
         stop: &AtomicBool,
         shows: &dyn Fn(&CrashFindings) -> bool,
     ) -> Result<(u32, bool), RunError> {
-        let Some(info): Option<&'static StoreInfo> = crash::proof::find(NAME) else { return Ok((0, false)) };
+        let Ordeal { name, fault, blow, times, longest, value_bytes } = ordeal;
+        let Some(info): Option<&'static StoreInfo> = crash::proof::find(name) else { return Ok((0, false)) };
         let request = CrashRequest {
             info,
-            spec,
+            spec: Spec { options: [("fault".to_owned(), fault.to_owned())].into(), ..Spec::private(name) },
             base: self.base.to_owned(),
             clients: CLIENTS,
             seed: self.seed,
-            value_bytes: VALUE_BYTES,
+            value_bytes,
             done: 0,
-            cuts: kills,
-            blow: Blow::Nodes { which: StruckNodes::All, stroke: Stroke::Kill, outage: Duration::ZERO },
+            cuts: times,
+            blow,
             during: CrashMoment::Write,
             earliest: Duration::ZERO,
             longest,
@@ -110,10 +187,14 @@ impl CrashProofs<'_> {
                 is_found = shows(&cut.found);
                 host::interrupt::progress();
             }
-            if is_found || stop.load(Ordering::Relaxed) {
+            if is_found || is_stopped(stop) {
                 enough.store(true, Ordering::Relaxed);
             }
         })?;
         Ok((made, is_found))
     }
+}
+
+fn is_stopped(stop: &AtomicBool) -> bool {
+    stop.load(Ordering::Relaxed)
 }

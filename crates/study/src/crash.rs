@@ -59,6 +59,8 @@ pub enum CrashMoment {
     Compaction,
     /// The store starts after a crash, and is killed a second time.
     Recovery,
+    /// The store has just renamed or deleted one of its files.
+    Rename,
 }
 
 /// What the level `second` may lose: writes that were acknowledged this long before the crash, or later.

@@ -132,6 +132,9 @@ impl TraceBuilder {
             (GivenLife::AsBefore, _) => None,
             (GivenLife::Lasting | GivenLife::Until { .. }, _) => None,
         };
+        if (request.life, request.kind) == (GivenLife::AsBefore, RequestKind::Set) && ttl_ms.is_some() {
+            trace.kept_lives.extend(u32::try_from(number));
+        }
         match (request.life, request.kind) {
             (_, RequestKind::Delete) => *over_us = 0,
             (GivenLife::AsBefore, RequestKind::Get | RequestKind::Touch) => {}

@@ -98,7 +98,7 @@ pub struct LifetimeFit {
 
 /// Returns the times to live that requests give, the shortest first.
 pub fn ttls_ms(trace: &Trace) -> Vec<u64> {
-    let mut ttls: Vec<u64> = (0..trace.ids().len()).filter_map(|request| trace.ttl_ms(request)).collect();
+    let mut ttls: Vec<u64> = (0..trace.ids().len()).filter_map(|request| trace.given_ttl_ms(request)).collect();
     ttls.sort_unstable();
     ttls
 }
@@ -108,7 +108,7 @@ pub fn lifetimes(trace: &Trace) -> Option<LifetimeFit> {
     let ttls = ttls_ms(trace);
     let at = |share: f64| ttls.get(((ttls.len() as f64 * share) as usize).min(ttls.len() - 1)).copied();
     let of_sets = (0..trace.ids().len())
-        .filter(|&request| trace.kind(request) == RequestKind::Set && trace.ttl_ms(request).is_some());
+        .filter(|&request| trace.kind(request) == RequestKind::Set && trace.given_ttl_ms(request).is_some());
     let of_sets = of_sets.count() as u64;
     Some(LifetimeFit {
         least_ms: *ttls.first()?,

@@ -55,6 +55,8 @@ pub struct Trace {
     pub(crate) times_us: Vec<u64>,
     /// Times to live that requests give their keys ([`lives`](crate::lives)). Empty: none gives any. 0: this one gives none.
     pub(crate) ttls: Vec<u32>,
+    /// Numbers of the writes whose key lives as long as before, ascending: their time to live is what was left of it.
+    pub(crate) kept_lives: Vec<u32>,
     /// Commands or rows that are no request for a value, and were left out.
     pub(crate) left_out: u64,
     /// Writes of another kind (append, increment, compare and set) that count as sets.
@@ -116,6 +118,7 @@ impl Trace {
             sizes: Vec::new(),
             times_us: Vec::new(),
             ttls: Vec::new(),
+            kept_lives: Vec::new(),
             left_out: 0,
             other_writes: 0,
             is_cut_off: false,
@@ -165,6 +168,12 @@ impl Trace {
     #[inline]
     pub fn ttl_ms(&self, request: usize) -> Option<u64> {
         self.ttls.get(request).copied().and_then(unpacked)
+    }
+
+    /// Returns the time to live that a request itself gives, in milliseconds, and not what was left of one before it.
+    pub fn given_ttl_ms(&self, request: usize) -> Option<u64> {
+        let is_kept = |number: u32| self.kept_lives.binary_search(&number).is_ok();
+        self.ttl_ms(request).filter(|_| u32::try_from(request).is_ok_and(|number| !is_kept(number)))
     }
 
     /// Returns whether any request gives a time to live.

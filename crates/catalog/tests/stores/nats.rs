@@ -107,7 +107,9 @@ fn options_that_cannot_be_are_refused_before_anything_starts() {
         ("nats,nodes=2", "use 1 or 3"),
         ("nats,replicas=3", "add nodes=3"),
         ("nats,replicas=5,nodes=3", "use 1 or 3"),
-        ("nats,durability=commit", "since 2.10; this one is 2.9"),
+        ("nats,sync=always", "since 2.10; this one is 2.9"),
+        ("nats,durability=commit", "durability"),
+        ("nats,sync=never", "2min, always"),
         ("nats,program=/no/such", "/no/such"),
         ("nats,reads=any", "auto, direct, leader"),
     ] {
@@ -143,7 +145,7 @@ fn the_users_own_server_takes_its_bucket_from_the_url_and_no_password_is_shown()
         (format!("nats://token@127.0.0.1:{port}"), "nats://:TOKEN@HOST"),
         (format!("nats://{}/a.b", rig.authority()), "names no bucket"),
         (format!("nats://{},nodes=3", rig.authority()), "is for a private server"),
-        (format!("nats://{},durability=commit", rig.authority()), "is for a private server"),
+        (format!("nats://{},sync=always", rig.authority()), "is for a private server"),
     ] {
         let refused = open(&url).map(|_| ()).unwrap_err();
         assert!(refused.contains(words) && !refused.contains("wrong"), "{url}: {refused}");

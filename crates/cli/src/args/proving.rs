@@ -1,6 +1,6 @@
 //! Options of `check` and `crash`, which prove stores.
 
-use super::values::{duration, whole};
+use super::values::{disk_size, duration, whole};
 use crate::shell_words;
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
@@ -39,6 +39,9 @@ pub struct CrashArguments {
     /// How the disk behaves whose power is cut [default: honest]
     #[arg(long, value_enum)]
     pub disk: Option<DiskArgument>,
+    /// Size of that disk, which is in memory: as much as is written to it [default: 2GiB]
+    #[arg(long, value_name = "SIZE", value_parser = disk_size)]
+    pub disk_size: Option<u64>,
     /// How many nodes of a store fail at once, chosen by the seed
     #[arg(long, value_enum, default_value_t = NodesArgument::All)]
     pub nodes: NodesArgument,
@@ -136,4 +139,6 @@ pub enum MomentArgument {
     Compaction,
     /// Starts after a crash, and is then killed again
     Recovery,
+    /// Has just renamed or deleted one of its files
+    Rename,
 }

@@ -60,10 +60,17 @@ pub(super) fn duration(text: &str) -> Result<Duration, String> {
     }
 }
 
+/// The size of a disk whose power is cut, in bytes.
+pub(super) fn disk_size(text: &str) -> Result<u64, String> {
+    let least = runner::LEAST_DISK_BYTES;
+    let bytes = data::count::whole(text).filter(|bytes| (least..=1 << 40).contains(bytes));
+    bytes.ok_or_else(|| format!("use a size from {} MiB to 1024 GiB, such as 512MiB or 8GiB", least >> 20))
+}
+
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
-    use super::{duration, key_value, rate, whole};
+    use super::{disk_size, duration, key_value, rate, whole};
     use std::time::Duration;
 
     #[test]
@@ -74,6 +81,8 @@ mod tests {
         assert!(rate("0").is_err() && rate("inf").is_err() && rate("1e3").unwrap() == 1000.0);
         assert_eq!((rate("50k"), whole(1, 100_000)("10k")), (Ok(50_000.0), Ok(10_000)));
         assert!(whole(1, 100)("10k").unwrap_err().contains("1 to 100") && whole(1, 9)("0").is_err());
+        assert_eq!(disk_size("64MiB"), Ok(64 << 20));
+        assert!(["63MiB", "2TiB", "-1"].iter().all(|it| disk_size(it).unwrap_err().contains("512MiB")));
         assert_eq!(key_value("a=b=c").unwrap(), ("a".into(), "b=c".into()));
         assert!(key_value("=x").is_err());
     }

@@ -1,4 +1,4 @@
-//! `kvtrial fork-server`: where the worker processes come from, started by kvtrial itself.
+//! Commands that kvtrial starts itself: `kvtrial fork-server`, where worker processes come from, and `kvtrial disk-server`, a disk whose power is cut.
 
 use runner::Execution;
 use store::CommandLine;
@@ -7,4 +7,9 @@ use store::CommandLine;
 /// replaced meanwhile.
 pub fn execution() -> Execution {
     Execution::workers(CommandLine::new("/proc/self/exe").arg("fork-server"))
+}
+
+/// Returns the line that makes this very program serve a disk whose power is cut.
+pub fn disk_server() -> CommandLine {
+    CommandLine::new("/proc/self/exe").arg("disk-server")
 }

@@ -1,15 +1,15 @@
 //! `kvtrial selftest`: proves the instrument on this machine; and what `run` attaches to every study of it.
 
-use super::target;
+use super::{fork_server, target};
 use crate::failure::{self, CommandFailure};
 use crate::output::{note, print};
 use clap::Args;
 use selftest::aa::{Pairs, REPEATS};
-use selftest::crashes::{CrashProofs, HONEST_KILLS};
+use selftest::crashes::{CrashProofs, HONEST_CUTS, HONEST_KILLS, PowerProofs};
 use selftest::{Identity, Scope};
 use std::io::{IsTerminal, Write};
 use std::path::PathBuf;
-use study::{Proof, Selftest, Tolerance};
+use study::{DiskKind, Proof, Selftest, Tolerance};
 
 /// Options of `selftest`.
 #[derive(Debug, Args)]
@@ -27,7 +27,8 @@ pub struct SelftestArguments {
     /// Trials of each store in a pair, for --aa
     #[arg(long, value_name = "N", default_value_t = REPEATS, requires = "aa", value_parser = clap::value_parser!(u32).range(4..=100))]
     pub repeats: u32,
-    /// Kill stores with known faults until each is found out, and one without a fault 1,000 times. Takes minutes
+    /// Kill stores with known faults until each is found out, and one without a fault 1,000 times; cut their power, too, where that is possible (root,
+    /// /dev/fuse). Takes minutes
     #[arg(long)]
     pub crash: bool,
     /// Seed of the pairs, for --aa, and of the kills, for --crash
@@ -76,9 +77,14 @@ pub fn selftest(arguments: &SelftestArguments) -> Result<u8, CommandFailure> {
     }
     if arguments.crash {
         let base = target::base(arguments.base.as_deref())?;
-        let execution = super::fork_server::execution();
-        let proofs =
-            CrashProofs { base: &base, seed: arguments.seed, honest_kills: HONEST_KILLS, execution: &execution };
+        let execution = fork_server::execution();
+        let proofs = CrashProofs {
+            base: &base,
+            seed: arguments.seed,
+            honest_kills: HONEST_KILLS,
+            execution: &execution,
+            power: power(),
+        };
         let whole = proofs.prove(stop, &mut |proof| {
             hear(&proof);
             result.passed &= proof.passed;
@@ -102,6 +108,15 @@ pub fn selftest(arguments: &SelftestArguments) -> Result<u8, CommandFailure> {
     }
     remember(&result);
     Ok(if result.passed { failure::GOOD } else { failure::VOID })
+}
+
+/// What power cuts take; said where they cannot be had.
+fn power() -> Option<PowerProofs> {
+    if let Some(missing) = runner::missing_for_power(DiskKind::Honest, runner::DISK_BYTES) {
+        note(&format!("kvtrial: kills only: {missing}"));
+        return None;
+    }
+    Some(PowerProofs { server: fork_server::disk_server(), honest_cuts: HONEST_CUTS })
 }
 
 /// Returns what a study says of the instrument: the latest result of this build on this machine, or the quick proofs, made now. The table
@@ -148,7 +163,7 @@ fn pairs(spec: &str, arguments: &SelftestArguments) -> Result<Pairs, CommandFail
         slowdown: 0.05,
         base: target::base(arguments.base.as_deref())?,
         seed: arguments.seed,
-        execution: super::fork_server::execution(),
+        execution: fork_server::execution(),
     })
 }
 

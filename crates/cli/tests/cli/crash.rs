@@ -97,7 +97,7 @@ fn each_liar_is_found_and_the_honest_one_loses_nothing() {
     let desk = Desk::new();
     let line = store::CommandLine::new(env!("CARGO_BIN_EXE_kvtrial")).arg("fork-server");
     let execution = runner::Execution::workers(line);
-    let proofs = CrashProofs { base: desk.path(), seed: 42, honest_kills: 50, execution: &execution };
+    let proofs = CrashProofs { base: desk.path(), seed: 42, honest_kills: 50, execution: &execution, power: None };
     let mut made = Vec::new();
     assert!(proofs.prove(&AtomicBool::new(false), &mut |proof| made.push(proof)).unwrap());
     assert_eq!(made.len(), crash::proof::FAULTS.len() + 1);

@@ -96,6 +96,22 @@ fn a_second_crash_while_it_starts_loses_nothing_either() {
 }
 
 #[test]
+fn a_crash_comes_just_after_a_file_was_renamed_or_deleted_and_measures_nothing_where_none_was() {
+    let desk = Desk::new();
+    let ran = crashed(&desk, "rocksdb,durability=os --during rename --cuts 2 --clients 4 --within 50ms");
+    let case = is_kept(&ran);
+    assert!(cuts(&case).iter().all(|cut| cut["not_measured"].is_null()), "{case}");
+    let said = "everything killed just after a file of the store was renamed or deleted";
+    let words = ran.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(words.contains(said), "{words}");
+    let desk = Desk::new();
+    let case = only_case(&crashed(&desk, "lmdb,durability=os --during rename --cuts 1 --clients 2 --within 50ms"));
+    let why = cuts(&case)[0]["not_measured"].as_str().unwrap_or_default().to_owned();
+    assert_eq!(why, "no file of the store was renamed or deleted within 5 s", "{case}");
+    assert_ne!(case["promise"], "kept");
+}
+
+#[test]
 fn a_crash_comes_in_the_middle_of_a_checkpoint_or_compaction_the_store_was_told_to_make() {
     for words in [
         "sqlite,durability=commit --during checkpoint",

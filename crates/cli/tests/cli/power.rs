@@ -23,7 +23,7 @@ fn kvtrial(command: &str) -> CommandLine {
 
 /// Whether power can be cut here; said where not.
 fn is_possible() -> bool {
-    match runner::missing_for_power(DiskKind::Honest) {
+    match runner::missing_for_power(DiskKind::Honest, runner::DISK_BYTES) {
         None => true,
         Some(missing) => {
             println!("not tried: {missing}");
@@ -46,7 +46,7 @@ fn cuts(fault: &str, disk: DiskKind, cuts: u32, is_enough: &dyn Fn(&CrashCut) ->
         value_bytes: if cuts > 100 { 256 } else { 16 << 10 },
         done: 0,
         cuts,
-        blow: Blow::Power { disk, server: kvtrial("disk-server") },
+        blow: Blow::Power { disk, bytes: runner::DISK_BYTES, server: kvtrial("disk-server") },
         during: CrashMoment::Write,
         earliest: Duration::ZERO,
         longest: Duration::from_millis(40),
@@ -178,7 +178,7 @@ fn the_means_is_said_in_the_table_and_in_the_study() {
     }
     let desk = Desk::new();
     let ran =
-        desk.kvtrial("crash power-proof,fault=never-syncs --how power --cuts 2 --clients 2 --within 30ms --out out");
+        desk.kvtrial("crash power-proof,fault=never-syncs --how power --disk-size 64MiB --cuts 2 --clients 2 --within 30ms --out out");
     let said = ran.said().split_whitespace().collect::<Vec<_>>().join(" ");
     assert_eq!(ran.status, 1, "{said}");
     assert!(said.contains("broke its promise of durability commit: in 2 power cuts"), "{said}");
@@ -195,6 +195,10 @@ fn what_power_cuts_cannot_do_is_refused_with_what_can_be_done() {
     let desk = Desk::new();
     let ran = desk.kvtrial("crash sqlite --disk lies --out out");
     assert!(ran.status == 2 && ran.said().contains("--disk is for --how power"), "{}", ran.said());
+    let ran = desk.kvtrial("crash sqlite --disk-size 512MiB --out out");
+    assert!(ran.status == 2 && ran.said().contains("--disk-size is for --how power"), "{}", ran.said());
+    let ran = desk.kvtrial("crash sqlite --how power --disk-size 1MiB --out out");
+    assert!(ran.status == 2 && ran.said().contains("use a size from 64 MiB"), "{}", ran.said());
     let ran = desk.kvtrial("crash etcd,nodes=3 --how power --nodes 1 --out out");
     let words = ["a power cut takes all nodes", "needs root", "/dev/fuse"];
     assert!(ran.status == 2 && words.iter().any(|words| ran.said().contains(words)), "{}", ran.said());

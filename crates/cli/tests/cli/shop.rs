@@ -89,7 +89,7 @@ fn the_shop_is_answered_the_same_through_the_recorder_and_replayed_on_five_store
         let emulated = |store: &str| ran.cell(store)["emulated"].to_string();
         assert!(emulated("lmdb").contains("expiry by a time in the value") && !emulated("redis").contains("expiry"));
         let fit = desk.kvtrial("fit shop.kvtrace").stdout;
-        assert!(fit.contains("different ones: from 300 s") && fit.contains("at most 24 h"), "{fit}");
+        assert!(fit.contains(" 4 different ones: from 300 s") && fit.contains("at most 24 h"), "{fit}");
         assert!(desk.path().join("out/report.html").exists(), "{:?}", std::fs::read_dir(desk.path().join("out")));
     }
 }

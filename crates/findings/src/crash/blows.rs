@@ -22,6 +22,7 @@ pub fn how(crash: &Crash) -> String {
         CrashMoment::Checkpoint => " in the middle of checkpoints",
         CrashMoment::Compaction => " in the middle of compactions",
         CrashMoment::Recovery => ", and once more while it started",
+        CrashMoment::Rename => " just after a file of the store was renamed or deleted",
     };
     format!("Crashes: {who} {what}{when}.")
 }
@@ -31,6 +32,7 @@ fn power_cuts(crash: &Crash) -> String {
     let when = match crash.during {
         CrashMoment::Checkpoint => "in the middle of checkpoints",
         CrashMoment::Compaction => "in the middle of compactions",
+        CrashMoment::Rename => "just after a file of the store was renamed or deleted",
         CrashMoment::Write | CrashMoment::Recovery => "while clients wrote",
     };
     let disk = match crash.disk.unwrap_or_default() {
@@ -106,6 +108,12 @@ mod tests {
                 StruckNodes::All,
                 CrashMoment::Recovery,
                 "Crashes: everything killed, and once more while it started.",
+            ),
+            (
+                CrashMeans::Kill,
+                StruckNodes::All,
+                CrashMoment::Rename,
+                "Crashes: everything killed just after a file of the store was renamed or deleted.",
             ),
             (
                 CrashMeans::Freeze,

@@ -3,7 +3,10 @@
 use super::bucket::Bucket;
 use super::codec::{CONDITION_BYTES, MessageLives, Nats, Reads, Repliers, Shared};
 use super::conversation::{Conversation, Inboxes, JetStreamAnswer, hello};
-use super::{DURABILITIES, NODES, READS, REPLICAS, SERVER_PROGRAM, can_sync, capabilities, lives, size, unsupported};
+use super::{
+    DURABILITIES, NODES, READS, REPLICAS, SERVER_PROGRAM, SYNC, can_sync, capabilities, lives, size, syncs_always,
+    unsupported,
+};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -29,23 +32,18 @@ struct Jetstream {
     shared: Arc<Shared>,
     capabilities: Capabilities,
     version: String,
-    target: Target,
+    /// When what was put is flushed, in words.
+    fsync: &'static str,
 }
 
 /// Connects to the first server that lets us in, and makes the bucket if it is not there.
 pub(super) fn connect(spec: &Spec, nodes: &[Endpoint]) -> Result<Box<dyn Store>, StoreError> {
     let is_private = spec.target == Target::Private;
-    let private_only =
-        [NODES.info, REPLICAS.info, SERVER_PROGRAM, VERSION].into_iter().find(|option| option.asked(spec).is_some());
+    let private_only = [NODES.info, REPLICAS.info, SYNC, SERVER_PROGRAM, VERSION]
+        .into_iter()
+        .find(|option| option.asked(spec).is_some());
     if let (false, Some(option)) = (is_private, private_only) {
         return Err(unsupported(spec, format!("{}= is for a private server; leave it out for yours", option.name)));
-    }
-    let durability = if is_private { spec.durability.unwrap_or(DURABILITIES[0]) } else { DURABILITIES[0] };
-    if let Some(asked) = spec.durability.filter(|asked| *asked != durability) {
-        return Err(unsupported(
-            spec,
-            format!("durability={asked} is for a private server; yours has what it was started with"),
-        ));
     }
     let (_, replicas) = size(spec)?;
     let (conversation, bucket, stream) = served(nodes, replicas)?;
@@ -60,6 +58,7 @@ pub(super) fn connect(spec: &Spec, nodes: &[Endpoint]) -> Result<Box<dyn Store>,
     let is_cluster = conversation.info["cluster"].as_str().is_some_and(|name| !name.is_empty());
     let repliers = if is_cluster { Repliers::Several } else { Repliers::One };
     let lives = if config["allow_msg_ttl"] == true { MessageLives::Each } else { MessageLives::None };
+    let version = conversation.info["version"].as_str().unwrap_or("unknown").to_owned();
     let shared = Shared { bucket, reads, repliers, lives, max_value_bytes, connect: hello(&endpoint)? };
     Ok(Box::new(Jetstream {
         endpoints: nodes.to_vec(),
@@ -69,14 +68,25 @@ pub(super) fn connect(spec: &Spec, nodes: &[Endpoint]) -> Result<Box<dyn Store>,
         shared: Arc::new(shared),
         // Where their number is not told there may be several.
         capabilities: Capabilities {
-            durability,
+            durability: DURABILITIES[0],
             level: LevelKnown::where_private(spec),
             max_value_bytes,
             ..capabilities(config["num_replicas"].as_u64().unwrap_or(0), lives)
         },
-        version: conversation.info["version"].as_str().unwrap_or("unknown").to_owned(),
-        target: spec.target.clone(),
+        fsync: fsync(spec, &version),
+        version,
     }))
+}
+
+/// Returns when what was put is flushed, in words.
+fn fsync(spec: &Spec, version: &str) -> &'static str {
+    match &spec.target {
+        Target::Private if syncs_always(spec) => "each put before its acknowledgement; deletes every 2 min, after it",
+        Target::Server(_) if can_sync(version) => {
+            "not reported; every 2 min unless the server was started with sync_interval"
+        }
+        _ => "every 2 min, after the acknowledgement",
+    }
 }
 
 /// The time several servers may take to have a leader, where one of them has just died: two elections.
@@ -235,14 +245,6 @@ impl Store for Jetstream {
             Reads::Direct if config["num_replicas"] == 1 => "the only copy answers gets",
             Reads::Direct => "any copy answers gets, and may be behind: a client may not read what it has written",
         };
-        let sync = match (&self.target, self.capabilities.durability) {
-            (Target::Private, study::Durability::Commit) => "always",
-            (Target::Private, _) => "every 2 min, after the acknowledgement",
-            _ if can_sync(&self.version) => {
-                "not reported; every 2 min unless the server was started with sync_interval"
-            }
-            _ => "every 2 min, after the acknowledgement",
-        };
         let expiry = match self.shared.lives {
             MessageLives::Each => "a time to live of each message, in seconds",
             MessageLives::None => "none: the bucket allows no time to live of a message",
@@ -256,7 +258,7 @@ impl Store for Jetstream {
             ("servers".into(), self.endpoints.len().to_string()),
             ("leader".into(), cluster["leader"].as_str().unwrap_or("the only server").to_owned()),
             ("consistency".into(), consistency.into()),
-            ("fsync".into(), sync.into()),
+            ("fsync".into(), self.fsync.into()),
             ("connections".into(), "one per client, pipelined; replies in any order".into()),
             ("keys".into(), "letters, digits, - / _ as they are, other bytes as = and two digits".into()),
             ("deletes".into(), "the messages of a key are purged".into()),

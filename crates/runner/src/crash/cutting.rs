@@ -1,5 +1,6 @@
 //! One cut: clients write, the crash comes, the store starts on what is left, and everything is read.
 
+use super::blow::RENAMED_WITHIN;
 use super::moment::{Moment, Watching};
 use super::recovery::AGAIN;
 use super::supply::Supply;
@@ -15,7 +16,7 @@ use host::Installation;
 use jobkit::{JobError, Params};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
-use store::Opener;
+use store::{Opener, Support};
 use study::{CrashCut, CrashMoment, Durability, Reason, ReasonKind};
 
 /// Writes each client has room for in the ledger; what is not used takes no memory.
@@ -69,7 +70,8 @@ impl Cutting<'_> {
         if made.not_started.is_some() {
             made.found.acknowledged = self.acknowledged(&ledger, crash_at_ns).count() as u64;
         }
-        made.not_measured = self.nothing_at_stake(&ledger, crash_at_ns, &made);
+        made.not_measured =
+            self.no_rename(&moment, &made).or_else(|| self.nothing_at_stake(&ledger, crash_at_ns, &made));
         Ok((!self.is_stopped()).then_some(made))
     }
 
@@ -79,6 +81,7 @@ impl Cutting<'_> {
             CrashMoment::Write | CrashMoment::Recovery => None,
             CrashMoment::Checkpoint => Some(Upkeep::Checkpoint),
             CrashMoment::Compaction => Some(Upkeep::Compaction),
+            CrashMoment::Rename => self.upkeep(),
         };
         let turn = CrashTurn::Write { endurance: self.endurance(), upkeep };
         let mut moment = Moment::default();
@@ -96,6 +99,16 @@ impl Cutting<'_> {
             })
         })?;
         Ok(moment)
+    }
+
+    /// The work that makes the store rename and delete files, where it has a command for it.
+    fn upkeep(&self) -> Option<Upkeep> {
+        let declared = layers::declared(self.request.info, &self.request.spec);
+        match (declared.compaction, declared.checkpoint) {
+            (Support::Native, _) => Some(Upkeep::Compaction),
+            (Support::Absent, Support::Native) => Some(Upkeep::Checkpoint),
+            (Support::Absent, Support::Absent) => None,
+        }
     }
 
     /// The cut, before anything was read.
@@ -160,8 +173,7 @@ impl Cutting<'_> {
             None => return Some("nothing had been acknowledged".into()),
             Some(at_ns) => crash_at_ns.saturating_sub(at_ns) as f64 / 1e9,
         };
-        let is_wrong = made.not_started.is_some() || !made.found.examples.is_empty();
-        if is_wrong {
+        if is_wrong(made) {
             return None;
         }
         if power.written_sectors == 0 {
@@ -169,6 +181,12 @@ impl Cutting<'_> {
         }
         (level == Durability::Second && first_s <= 1.0)
             .then(|| "nothing was older than the second that may be lost".into())
+    }
+
+    /// Why a cut is not the one that was asked for: the store renamed and deleted nothing.
+    fn no_rename(&self, moment: &Moment, made: &CrashCut) -> Option<String> {
+        let is_missing = moment.no_rename.load(Ordering::Acquire) && !is_wrong(made);
+        is_missing.then(|| format!("no file of the store was renamed or deleted within {} s", RENAMED_WITHIN.as_secs()))
     }
 
     /// Does it again while a server that runs only cannot be reached in time, as on a busy machine: that says nothing of what it kept.
@@ -242,6 +260,11 @@ impl Cutting<'_> {
         let reason = Reason { kind: ReasonKind::WorkerDied, count: 1, example };
         RunError::Broken { store: self.request.spec.to_string(), reason }
     }
+}
+
+/// Whether anything is wrong after a cut.
+fn is_wrong(made: &CrashCut) -> bool {
+    made.not_started.is_some() || !made.found.examples.is_empty()
 }
 
 /// The longest time without any acknowledgement between two moments.

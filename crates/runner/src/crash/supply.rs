@@ -17,6 +17,7 @@ const KEPT: &str = "disk.image";
 pub(super) struct Supply {
     disk: Arc<PowerDisk>,
     kind: DiskKind,
+    bytes: u64,
     /// The directory of the store that lies on it.
     store: Arc<Mutex<PathBuf>>,
     /// What was written before clients began.
@@ -36,8 +37,8 @@ fn no_disk(words: String) -> StoreError {
 impl Supply {
     /// Starts the disk that a blow needs; `None`: it needs none.
     pub(super) fn of(blow: &Blow) -> Result<Option<Supply>, StoreError> {
-        let Blow::Power { disk: kind, server } = blow else { return Ok(None) };
-        if let Some(missing) = power::missing(*kind) {
+        let Blow::Power { disk: kind, bytes, server } = blow else { return Ok(None) };
+        if let Some(missing) = power::missing(*kind, *bytes) {
             return Err(no_disk(missing));
         }
         let mut command = Command::new(&server.program);
@@ -46,6 +47,7 @@ impl Supply {
         Ok(Some(Supply {
             disk: Arc::new(disk),
             kind: *kind,
+            bytes: *bytes,
             store: Arc::default(),
             before: Mutex::default(),
             taken: Mutex::default(),
@@ -55,10 +57,10 @@ impl Supply {
 
     /// Returns what private directories are laid on.
     pub(super) fn ground(&self) -> Ground {
-        let (disk, kind, place) = (Arc::clone(&self.disk), self.kind, Arc::clone(&self.store));
+        let (disk, kind, bytes, place) = (Arc::clone(&self.disk), self.kind, self.bytes, Arc::clone(&self.store));
         Ground::new(move |directory, store| {
             store.clone_into(&mut lock(&place));
-            disk.lay(directory, store, kind, power::DISK_BYTES)
+            disk.lay(directory, store, kind, bytes)
         })
     }
 

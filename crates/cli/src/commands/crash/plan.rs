@@ -1,12 +1,11 @@
 //! Which levels of which stores are crashed, and how; what cannot be is refused with the reason.
 
 use crate::args::{CrashArguments, DiskArgument, MeansArgument, MomentArgument, NodesArgument};
-use crate::commands::target;
+use crate::commands::{fork_server, target};
 use crate::failure::CommandFailure;
 use jobkit::Stroke;
 use runner::Blow;
 use std::time::Duration;
-use store::CommandLine;
 use store::{Capabilities, Keeps, Opener, StoreInfo, Support};
 use study::{CrashMeans, CrashMoment, DiskKind, Durability, Spec, StruckNodes, Target};
 
@@ -57,8 +56,11 @@ pub(super) fn blow(arguments: &CrashArguments) -> Blow {
         MeansArgument::Kill => Stroke::Kill,
         MeansArgument::Freeze => Stroke::Freeze(outage),
         MeansArgument::Power => {
-            let server = CommandLine::new("/proc/self/exe").arg("disk-server");
-            return Blow::Power { disk: disk(arguments).unwrap_or_default(), server };
+            return Blow::Power {
+                disk: disk(arguments).unwrap_or_default(),
+                bytes: disk_bytes(arguments),
+                server: fork_server::disk_server(),
+            };
         }
     };
     Blow::Nodes { which: nodes(arguments), stroke, outage }
@@ -85,6 +87,11 @@ pub(super) fn disk(arguments: &CrashArguments) -> Option<DiskKind> {
     (arguments.how == MeansArgument::Power).then_some(kind)
 }
 
+/// Returns the size of that disk.
+fn disk_bytes(arguments: &CrashArguments) -> u64 {
+    arguments.disk_size.unwrap_or(runner::DISK_BYTES)
+}
+
 /// The longest time to a crash where nothing else is asked for; and of a power cut of a level that may lose a second, which has to come later.
 const WITHIN: Duration = Duration::from_millis(500);
 const WITHIN_SECONDS: Duration = Duration::from_secs(3);
@@ -102,12 +109,15 @@ pub(super) fn times(arguments: &CrashArguments, level: Option<Durability>) -> (D
 /// Checks that power can be cut here, where it is to be: nothing else is done instead.
 fn needs_of_power(arguments: &CrashArguments) -> Result<(), CommandFailure> {
     if arguments.how != MeansArgument::Power {
-        return match arguments.disk {
+        let given = [("--disk", arguments.disk.is_some()), ("--disk-size", arguments.disk_size.is_some())];
+        return match given.iter().find(|(_, is_given)| *is_given) {
             None => Ok(()),
-            Some(_) => Err(CommandFailure::usage("--disk is for --how power; leave it out, or cut the power")),
+            Some((name, _)) => {
+                Err(CommandFailure::usage(format!("{name} is for --how power; leave it out, or cut the power")))
+            }
         };
     }
-    match runner::missing_for_power(disk(arguments).unwrap_or_default()) {
+    match runner::missing_for_power(disk(arguments).unwrap_or_default(), disk_bytes(arguments)) {
         None => Ok(()),
         Some(missing) => Err(CommandFailure::usage(format!(
             "--how power: {missing}; without it --how kill shows what a kill loses, which is less"
@@ -131,6 +141,7 @@ pub(super) fn during(arguments: &CrashArguments) -> CrashMoment {
         MomentArgument::Checkpoint => CrashMoment::Checkpoint,
         MomentArgument::Compaction => CrashMoment::Compaction,
         MomentArgument::Recovery => CrashMoment::Recovery,
+        MomentArgument::Rename => CrashMoment::Rename,
     }
 }
 
@@ -186,7 +197,8 @@ fn possible(info: &StoreInfo, spec: &Spec, arguments: &CrashArguments) -> Result
 /// Whether a store has a command for what it is to do meanwhile.
 fn can_be_told(declared: &Capabilities, during: MomentArgument) -> Result<(), String> {
     let (what, support) = match during {
-        MomentArgument::Write | MomentArgument::Recovery => return Ok(()),
+        // One that has no command for its upkeep may do it by itself.
+        MomentArgument::Write | MomentArgument::Recovery | MomentArgument::Rename => return Ok(()),
         MomentArgument::Checkpoint => ("checkpoint", declared.checkpoint),
         MomentArgument::Compaction => ("compaction", declared.compaction),
     };
