@@ -66,9 +66,12 @@ fn details(published: &Published, to: &Path) -> Result<(), SiteError> {
     let named = report::Named { label: published.id.clone(), study };
     put(&to.join("report.html"), &report::Report::new(vec![named]).html())?;
     put(&to.join("cells.csv"), &archive::cells_csv(study))?;
-    let path = to.join("study.json.gz");
+    // A published study is packed already: that it is this one was seen when it was read.
+    let name = "study.json.gz";
+    let path = to.join(name);
+    let failed = |source| SiteError::Write { path: path.display().to_string(), source };
     let packed =
-        archive::pack_study(study).map_err(|source| SiteError::Write { path: path.display().to_string(), source })?;
+        std::fs::read(published.directory.join(name)).or_else(|_| archive::pack_study(study)).map_err(failed)?;
     put_bytes(&path, &packed)
 }
 
