@@ -20,7 +20,7 @@ for crate in words findings archive analysis report; do
 done
 never terminal kvtrial-report kvtrial-runner
 for crate in runner search; do
-    never "$crate" kvtrial-terminal kvtrial-report
+    never "$crate" kvtrial-terminal kvtrial-report kvtrial-fleet async-nats
 done
 never store kvtrial-layers
 for crate in ground embedded protocols drivers catalog; do

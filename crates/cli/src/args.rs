@@ -6,6 +6,7 @@ mod proving;
 mod reading;
 mod recording;
 mod running;
+mod sharing;
 mod values;
 
 use crate::commands::selftest::SelftestArguments;
@@ -19,6 +20,7 @@ pub use proving::{CheckArguments, CrashArguments, DiskArgument, MeansArgument, M
 pub use reading::{read, right_form};
 pub use recording::{FitArguments, KeepArgument, RecordArguments};
 pub use running::{OrderArgument, RunArguments};
+pub use sharing::{SharingArguments, WorkerArguments, WorkersArgument};
 use search::Objective;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -46,6 +48,8 @@ pub enum Command {
     Run(Box<RunArguments>),
     /// Choose a store by what you need: race all that are here, and say which to take and how to set it up
     Choose(Box<ChooseArguments>),
+    /// Lend this machine to studies on others, which reach it over NATS
+    Worker(WorkerArguments),
     /// Search for the best setting of a store and job within a time budget
     Tune(Box<TuneArguments>),
     /// Compare two studies, two cells, or all cells of one study; fail a build on a regression

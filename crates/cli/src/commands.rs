@@ -34,6 +34,8 @@ mod stores;
 mod tables;
 mod target;
 mod tune;
+mod worker;
+mod workers;
 
 use crate::args::{Arguments, Command};
 use crate::failure::{self, CommandFailure};
@@ -78,6 +80,7 @@ fn user_command(command: Command) -> Result<u8, CommandFailure> {
     let result = match command {
         Command::Run(arguments) => run::run(*arguments),
         Command::Choose(arguments) => choose::choose(&arguments),
+        Command::Worker(arguments) => worker::worker(&arguments),
         Command::Tune(arguments) => tune::tune_command(&arguments),
         Command::Compare(arguments) => compare::compare(&arguments),
         Command::Report(arguments) => report::report(&arguments),

@@ -10,7 +10,7 @@ use crate::schedule::Schedule;
 use crate::settings::{Arrivals, Outages, Settings};
 use crate::starting_line::{Begin, Start, StartingLine, Watcher, wait_until};
 use jobkit::{Pace, Phase, Trial};
-use measure::{Clock, thread_cpu};
+use measure::{Clock, Ticks, thread_cpu};
 use measure::{Live, Progress};
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -193,6 +193,8 @@ pub(crate) struct Meeting {
     line: StartingLine,
     live: Live,
     pulses: Vec<Pulse>,
+    /// When the threads were told to begin; known when they have begun.
+    pub(crate) told: OnceLock<Ticks>,
     /// Known when the first session is open.
     pub(crate) lights: OnceLock<Lights>,
     /// Under open loop: what is due.
@@ -202,7 +204,8 @@ pub(crate) struct Meeting {
 impl Meeting {
     fn of(threads: u32, schedule: Option<Schedule>) -> Meeting {
         let pulses = (0..threads).map(|_| Pulse::default()).collect();
-        Meeting { line: StartingLine::default(), live: Live::default(), pulses, lights: OnceLock::new(), schedule }
+        let (told, lights) = (OnceLock::new(), OnceLock::new());
+        Meeting { line: StartingLine::default(), live: Live::default(), pulses, told, lights, schedule }
     }
 }
 
@@ -229,10 +232,14 @@ fn await_ends(
     let start = meeting.line.start(threads, || {
         let begin = watcher.ready();
         let now = clock.now();
-        let begin = match begin {
+        let told = match begin {
             Begin::Now => now,
-            Begin::At(instant) => now + clock.ticks(instant.saturating_duration_since(Instant::now())),
+            Begin::At(instant) => {
+                now + clock.ticks(instant.saturating_duration_since(Instant::now())) - clock.ticks(instant.elapsed())
+            }
         };
+        let begin = told.max(now);
+        let _ = meeting.told.set(told); // nobody else does
         meeting.schedule.iter().for_each(|schedule| schedule.start(begin));
         begin
     });

@@ -31,6 +31,9 @@ pub struct Outcome {
     pub drain: Option<Duration>,
     /// The operations offered, under open loop.
     pub offered: Option<Offered>,
+    /// The time by which the first thread began later than it was told to; of several, the longest.
+    #[serde(default)]
+    pub late_start: Duration,
     /// Why it ended.
     pub end: End,
     /// Counts.
@@ -101,6 +104,7 @@ impl Outcome {
         self.elapsed = self.elapsed.max(other.elapsed);
         self.drain = self.drain.max(other.drain);
         self.offered = self.offered.into_iter().chain(other.offered).reduce(Offered::and);
+        self.late_start = self.late_start.max(other.late_start);
         self.end = self.end.max(other.end);
         self.counts.merge(&other.counts);
         self.histograms.merge(&other.histograms);

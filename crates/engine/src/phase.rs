@@ -106,6 +106,7 @@ pub(crate) fn gather(
     outcome.dark = meeting.lights.get().map(|lights| lights.seen(gaps, clock, begin, stop)).unwrap_or_default();
     ends.into_iter().for_each(|end| outcome.merge(end.seen(clock, begin, stop)));
     let since = |from: Ticks, until: Ticks| Duration::from_nanos(clock.ns(until.saturating_sub(from)));
+    outcome.late_start = since(meeting.told.get().copied().unwrap_or(begin), begin);
     if let Some(schedule) = &meeting.schedule {
         let own = operations.map(|all| settings.share().part_of(all));
         outcome.counts.not_sent = schedule.not_sent(outcome.end, ran_out, own, stop);
@@ -135,6 +136,7 @@ impl ThreadEnd {
             elapsed: since(begin),
             drain: None,
             offered: None,
+            late_start: Duration::ZERO,
             end: self.end,
             counts: self.counts,
             histograms: self.histograms,

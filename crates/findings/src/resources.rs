@@ -4,6 +4,7 @@ mod chart;
 mod moves;
 mod nodes;
 mod reduction;
+mod workers;
 
 use crate::block::Block;
 use crate::finding::{Arrangement, Finding};
@@ -22,7 +23,8 @@ pub(crate) fn find(view: &View<'_>) -> Option<Finding> {
 }
 
 fn blocks(it: &Grouped<'_>, view: &View<'_>) -> Vec<Block> {
-    let sentences = nodes::sentences(it.cells()).chain(moves::sentences(it.cells()));
+    let sentences = workers::sentences(it.cells()).chain(nodes::sentences(it.cells()));
+    let sentences = sentences.chain(moves::sentences(it.cells()));
     let sentences = sentences.chain(reduction::sentence(it.cells())).map(Block::plain);
     let charts = view.charts(|| chart::charts(it.cells(), it.label(), &view.identities, view.batches));
     sentences.chain(charts).collect()

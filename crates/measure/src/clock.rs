@@ -46,7 +46,7 @@ impl Clock {
                 return Clock { source: Source::Tsc, scale, origin: later_ticks, origin_instant: later_instant };
             }
         }
-        Clock { source: Source::Os, scale: 1 << 32, origin: os_ns(), origin_instant }
+        Clock { source: Source::Os, scale: 1 << 32, origin: monotonic_ns(), origin_instant }
     }
 
     /// Returns the time now.
@@ -55,7 +55,7 @@ impl Clock {
         match self.source {
             #[cfg(target_arch = "x86_64")]
             Source::Tsc => tsc(),
-            Source::Os => os_ns(),
+            Source::Os => monotonic_ns(),
         }
     }
 
@@ -93,8 +93,8 @@ impl Clock {
     }
 }
 
-/// The system's monotonic clock in nanoseconds.
-fn os_ns() -> u64 {
+/// Returns the system's monotonic clock in nanoseconds: the same for all processes of a machine, and another on each.
+pub fn monotonic_ns() -> u64 {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: `time` is a valid place for one timespec.
     unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &mut time) };

@@ -21,6 +21,21 @@ impl CoarseCounts {
     pub fn add(&mut self, other: &CoarseCounts) {
         self.0.iter_mut().zip(&other.0).for_each(|(mine, theirs)| *mine += theirs);
     }
+
+    /// Returns what was counted since there were `earlier` counts.
+    pub fn since(&self, earlier: &CoarseCounts) -> CoarseCounts {
+        CoarseCounts(self.0.iter().zip(&earlier.0).map(|(now, then)| now.saturating_sub(*then)).collect())
+    }
+
+    /// Returns whether nothing was counted.
+    pub fn is_empty(&self) -> bool {
+        self.0.iter().all(|count| *count == 0)
+    }
+
+    /// Returns the value that this percent of the counted ones stayed at or under; `None` when nothing was counted.
+    pub fn percentile(&self, percent: u64) -> Option<u64> {
+        coarse_percentile(self.0.iter().copied(), percent)
+    }
 }
 
 impl From<CoarseCounts> for Vec<(u32, u64)> {

@@ -11,7 +11,7 @@ mod histograms;
 mod live;
 mod series;
 
-pub use clock::{Clock, Ticks, thread_cpu};
+pub use clock::{Clock, Ticks, monotonic_ns, thread_cpu};
 pub use coarse::{COARSE_BUCKETS, CoarseCounts, add_coarse, coarse_percentile};
 pub use counts::Counts;
 pub use histograms::Histograms;

@@ -1,13 +1,13 @@
 //! What a phase shows of itself while it runs. Its threads add to it where they pause anyway: operations when they look for
 //! work, latencies when an interval of their series ends. No single operation touches it.
 
-use crate::coarse::{COARSE_BUCKETS, coarse_percentile};
+use crate::coarse::{COARSE_BUCKETS, CoarseCounts, coarse_percentile};
 use serde::{Deserialize, Serialize};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 /// The progress of a phase; handed to the observer 10 times per second.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Progress {
     /// Operations with a reply so far.
     pub operations: u64,
@@ -20,6 +20,9 @@ pub struct Progress {
     /// How long a thread has been in a call of the store, or otherwise given no sign of life: the longest time of all threads. `None`: no
     /// thread is at operations of its own.
     pub silent: Option<Duration>,
+    /// Response times by coarse bucket, as of the last full second: what tails of several workers are made of. Empty where nobody needs it.
+    #[serde(default, skip_serializing_if = "CoarseCounts::is_empty")]
+    pub latencies: CoarseCounts,
 }
 
 /// Shared by the threads of a phase and its watcher.
@@ -69,6 +72,7 @@ impl Live {
             p99_ns: coarse_percentile(latencies.into_iter(), 99),
             elapsed,
             silent,
+            latencies: CoarseCounts(latencies.into()),
         }
     }
 }

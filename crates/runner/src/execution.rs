@@ -1,5 +1,6 @@
 //! Where trials are carried out: in this process, or each in a worker process of its own.
 
+use crate::fleet::Fleet;
 use crate::message::{FromWorker, Order, Task, ToWorker};
 use crate::worker::bench::{Bench, Link};
 use crate::worker::work::perform;
@@ -19,6 +20,8 @@ pub enum Execution {
     InProcess,
     /// Each in a process of its own, which shares nothing with others but the input. One that dies voids its trial only.
     Workers(Workers),
+    /// Each in processes of several workers, which may be on other machines.
+    Fleet(Fleet),
 }
 
 /// Makes worker processes. Clones share the fork server they come from.
@@ -29,7 +32,7 @@ pub struct Workers {
 }
 
 /// How often kvtrial looks at the server and at the user's wishes while a worker works.
-const LOOK: Duration = Duration::from_millis(25);
+pub(crate) const LOOK: Duration = Duration::from_millis(25);
 /// How long a worker that was told to stop may take: when the user waits, and when nothing will come of it any more.
 const GRACE: Duration = Duration::from_secs(1);
 const GRACE_OF_THE_LOST: Duration = Duration::from_millis(250);
@@ -64,11 +67,11 @@ pub(crate) enum Wish {
 }
 
 impl Wish {
-    fn order(self) -> Order {
+    pub(crate) fn order(self) -> Order {
         if self == Wish::GoOn { Order::Go } else { Order::Stop }
     }
 
-    fn grace(self) -> Duration {
+    pub(crate) fn grace(self) -> Duration {
         match self {
             Wish::StopForServer | Wish::StopForHang => GRACE_OF_THE_LOST,
             Wish::GoOn | Wish::StopForUser => GRACE,
@@ -85,17 +88,24 @@ pub(crate) enum Departure {
     Killed,
     /// The worker died: how, and its last words.
     Died(String),
+    /// A worker that shares trials with others is lost, or was not there: which, and how that is known.
+    Lost(String),
 }
 
 impl Execution {
     /// Makes an execution of trials in worker processes, which this command line makes: it must call [`crate::serve_fork_server`].
     pub fn workers(line: CommandLine) -> Execution {
-        Execution::Workers(Workers { line, fork_server: Arc::default() })
+        Execution::Workers(Workers::new(line))
     }
 
     /// Returns whether trials run in other processes than this one.
     pub(crate) fn is_apart(&self) -> bool {
-        matches!(self, Execution::Workers(_))
+        !matches!(self, Execution::InProcess)
+    }
+
+    /// Returns how many workers share a trial.
+    pub fn sharers(&self) -> u32 {
+        if let Execution::Fleet(fleet) = self { fleet.size() } else { 1 }
     }
 
     /// Carries out a task. Adapter and job are those it names; workers find them by name.
@@ -108,6 +118,7 @@ impl Execution {
     ) -> Departure {
         match self {
             Execution::Workers(workers) => workers.carry_out(task, hearing),
+            Execution::Fleet(fleet) => fleet.carry_out(task, info, job, hearing),
             Execution::InProcess => {
                 let (stop, changed) = (Arc::new(AtomicBool::new(false)), AtomicBool::new(false));
                 let bench = Bench { info, job, stop: &stop, changed: &changed };
@@ -141,7 +152,11 @@ impl Link for Here<'_> {
 }
 
 impl Workers {
-    fn carry_out(&self, task: &Task, hearing: &mut dyn Hearing) -> Departure {
+    pub(crate) fn new(line: CommandLine) -> Workers {
+        Workers { line, fork_server: Arc::default() }
+    }
+
+    pub(crate) fn carry_out(&self, task: &Task, hearing: &mut dyn Hearing) -> Departure {
         let mut kept = self.fork_server.lock().unwrap_or_else(PoisonError::into_inner);
         let fork_server = match kept.take().filter(|fork_server| fork_server.exit().is_none()) {
             Some(fork_server) => fork_server,
@@ -239,7 +254,7 @@ fn send(fork_server: &ForkServer, command: &ToWorker) -> bool {
 }
 
 /// How a process ended, with what it said last.
-fn with_words(exit: Exit, words: &str) -> String {
+pub(crate) fn with_words(exit: Exit, words: &str) -> String {
     let guess = if exit.was_killed() { "; kvtrial did not send it: memory may have run out" } else { "" };
     let said = if words.is_empty() { String::new() } else { format!("; its last words: {words}") };
     format!("{exit}{guess}{said}")

@@ -88,6 +88,11 @@ impl Faults {
         Ok(faults)
     }
 
+    /// Returns whether any fault was asked for.
+    pub fn is_any(&self) -> bool {
+        !self.asked().is_empty()
+    }
+
     /// Returns the faults as they were asked for.
     pub(crate) fn asked(&self) -> Vec<String> {
         self.asked.iter().map(ToString::to_string).collect()

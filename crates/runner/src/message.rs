@@ -4,6 +4,9 @@
 //! the end of a trial it waits for an [`Order`], so that kvtrial can look at server and disk while nothing runs.
 
 use crate::shares::ShareFound;
+use crate::fleet::FleetAccount;
+use crate::fleet::tick::Tick;
+use crate::shares::Told;
 use check::CaseResult;
 use engine::{Outcome, Settings};
 use host::Location;
@@ -27,6 +30,10 @@ pub(crate) enum ToWorker {
     Order(Order),
     /// To the same: the change of nodes that its job asked for is over.
     Changed,
+    /// To a share of a trial: what each of the shares has told before the next phase.
+    Told(Vec<Told>),
+    /// To the same: the phase begins when the monotonic clock of its machine shows this.
+    Begin { at_ns: u64 },
 }
 
 /// The task of a worker: whatever opens a store is done in one.
@@ -235,6 +242,14 @@ pub(crate) enum FromWorker {
     Begins(UnderWay),
     /// About 10 times per second.
     Progress(UnderWay, Progress),
+    /// Of a share: what it did since the tick before, about once per second.
+    Tick(UnderWay, Tick),
+    /// Of a share: what the others must know before the next phase; waits for what they tell.
+    Tells(Told),
+    /// Of a share: all its clients stand at the line; waits for when the phase begins.
+    Ready,
+    /// Said in the name of all shares: what each of them did.
+    Shared(Box<FleetAccount>),
     /// From now on the worker does work that has no progress.
     Does(Doing),
     /// A phase is over.
@@ -268,6 +283,8 @@ pub(crate) struct OpenedStore {
     pub(crate) durability: Durability,
     pub(crate) source: DurabilitySource,
     pub(crate) emulated: Vec<String>,
+    /// What it can do.
+    pub(crate) capabilities: Capabilities,
 }
 
 impl OpenedStore {
@@ -279,7 +296,13 @@ impl OpenedStore {
             (Target::Server(_), LevelKnown::Unknown, Some(_)) => DurabilitySource::AsTheUserSays,
             (Target::Server(_), LevelKnown::Unknown, None) => DurabilitySource::Assumed,
         };
-        OpenedStore { facts, durability: capabilities.durability, source, emulated: Vec::new() }
+        OpenedStore {
+            facts,
+            durability: capabilities.durability,
+            source,
+            emulated: Vec::new(),
+            capabilities: capabilities.clone(),
+        }
     }
 }
 

@@ -2,6 +2,7 @@
 
 use crate::execution::{Departure, Hearing, Wish};
 use crate::faults::Faulting;
+use crate::fleet::FleetAccount;
 use crate::measured::{Measured, Meter};
 use crate::message::{Finish, FromWorker, OpenedStore, Refusal};
 use crate::observer::Observer;
@@ -46,8 +47,10 @@ pub(crate) struct Seen {
     pub(crate) over_s: f64,
     /// How old the oldest lost write was at the fault.
     pub(crate) oldest_lost_s: Option<f64>,
-    /// The worker died.
+    /// The worker died, or one of several was lost.
     pub(crate) died: Option<Reason>,
+    /// What each of several workers did.
+    pub(crate) fleet: FleetAccount,
 }
 
 /// The figures that were seen when all phases were over.
@@ -132,6 +135,7 @@ impl Hearing for Monitor<'_> {
                 }
                 seen.finish = Some(*finish);
             }
+            FromWorker::Shared(account) => seen.fleet = *account,
             FromWorker::Refused(refusal) => seen.refusal = Some(refusal),
             FromWorker::Does(doing) => self.observer.does(doing.name()),
             _ => {}

@@ -113,7 +113,7 @@ mod tests {
         let phase = UnderWay { name: "run".into(), timed: true, operations: None, carried: None };
         FromWorker::Progress(
             phase,
-            Progress { operations: 123, errors: 0, p99_ns: None, elapsed: Duration::ZERO, silent },
+            Progress { operations: 123, silent, ..Progress::default() },
         )
     }
 

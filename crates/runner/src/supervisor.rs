@@ -90,10 +90,14 @@ impl<'a> Supervisor<'a> {
         server.or_else(|| self.hang.take().map(|words| reason(ReasonKind::Deadline, words)))
     }
 
-    /// Returns how the worker died, if it did.
+    /// Returns how the worker died or was lost, if it was.
     pub(crate) fn death(&self, departure: Departure) -> Option<Reason> {
-        let Departure::Died(how) = departure else { return None };
-        Some(Reason { kind: ReasonKind::WorkerDied, count: 1, example: format!("{how} (while: {})", self.doing) })
+        let (kind, example) = match departure {
+            Departure::Died(how) => (ReasonKind::WorkerDied, format!("{how} (while: {})", self.doing)),
+            Departure::Lost(which) => (ReasonKind::WorkerLost, which),
+            Departure::Done | Departure::Killed => return None,
+        };
+        Some(Reason { kind, count: 1, example })
     }
 
     fn look_at_server(&mut self) {

@@ -11,7 +11,7 @@ use crate::put_off;
 use crate::silence::Silence;
 use crate::supervisor::Supervisor;
 use crate::trial_verdict::{self, Evidence};
-use crate::trust::Circumstances;
+use crate::trust::{self, Circumstances};
 use crate::users::place_of;
 use host::Installation;
 use jobkit::Params;
@@ -149,7 +149,7 @@ impl TrialRun<'_> {
         self.fill(&mut record, &mut finish, &mut seen);
         self.verdict(&mut record, finish, seen);
         let about = opened.map(|opened| {
-            let OpenedStore { facts, durability, source, emulated } = opened;
+            let OpenedStore { facts, durability, source, emulated, .. } = opened;
             not_in_effect(self.cell, &facts, durability).for_each(|found| record.verdict.add(found));
             About { facts, durability, source, emulated, logical_bytes }
         });
@@ -171,6 +171,9 @@ impl TrialRun<'_> {
         record.nodes = nodes.map(|node| NodeUse { cpu_s: cpu_s(&node), ..node }).collect();
         record.faults = std::mem::take(&mut seen.faults);
         seen.measured.fill(record);
+        record.workers = std::mem::take(&mut seen.fleet.workers);
+        record.start_spread_s = seen.fleet.start_spread_s;
+        record.ops_per_s_together = seen.fleet.ops_per_s_together;
         let spec = &self.cell.spec;
         let users_here = matches!(spec.target, Target::Server(_)) && self.cell.info.transport(spec).is_some();
         if users_here && record.server.is_none() && record.noise.judged.is_yes() {
@@ -181,7 +184,7 @@ impl TrialRun<'_> {
 
     /// Collects everything that is wrong, or may be.
     fn verdict(&self, record: &mut TrialRecord, finish: Finish, seen: Seen) {
-        let Seen { measured, broken_off, died, faulted_from, over_s, .. } = seen;
+        let Seen { measured, broken_off, died, faulted_from, over_s, fleet, .. } = seen;
         let verdict = trial_verdict::verdict(Evidence {
             outcomes: &measured.outcomes,
             phases: &record.phases,
@@ -205,12 +208,14 @@ impl TrialRun<'_> {
                 client_run_delay: record.client_run_delay,
                 client_threads: record.client_threads,
                 cpus: host::allowed_cpus().len() as u32,
+                workers: &record.workers,
                 server_load: record.server.map(|used| used.cpu_s / measured.timed_s.max(f64::MIN_POSITIVE)),
             },
         });
         record.verdict = verdict;
         let put_off = record.read_back.and_then(|back| put_off::doubt(measured.work(), back));
-        put_off.into_iter().chain(measured.broken).chain(died).for_each(|found| record.verdict.add(found));
+        let shared = fleet.reasons.into_iter().chain(trust::spread(record.start_spread_s, measured.timed_s));
+        put_off.into_iter().chain(measured.broken).chain(died).chain(shared).for_each(|found| record.verdict.add(found));
         faults::undone(&record.faults, &record.verdict).into_iter().for_each(|found| record.verdict.add(found));
     }
 }

@@ -4,7 +4,7 @@
 
 use engine::{Arrivals, Settings};
 use study::Class;
-use study::{Latencies, Noise, Reason, ReasonKind};
+use study::{Latencies, Noise, Reason, ReasonKind, WorkerUse};
 
 /// Share of a processor from which a client thread is at its limit.
 const CLIENT_LOAD_LIMIT: f64 = 0.95;
@@ -34,6 +34,8 @@ pub(crate) struct Circumstances<'a> {
     pub(crate) cpus: u32,
     /// Processor seconds of the private server by the time, where there is one.
     pub(crate) server_load: Option<f64>,
+    /// The workers that shared the trial; each has a machine's limit of its own.
+    pub(crate) workers: &'a [WorkerUse],
 }
 
 /// Returns every reason to doubt the times.
@@ -41,6 +43,20 @@ pub(crate) fn doubts(seen: &Circumstances<'_>) -> Vec<Reason> {
     let of_the_client = [saturated(seen), delayed(seen), late(seen)].into_iter().flatten();
     let of_the_client = of_the_client.map(|(kind, example)| Reason { kind, count: 1, example });
     of_the_client.chain(analysis::disturbances(&seen.noise)).collect()
+}
+
+/// Share of a trial by which its workers may begin apart.
+const SPREAD_LIMIT: f64 = 0.01;
+
+/// Returns the doubt about workers that began so far apart, in a trial whose timed phases took so long.
+pub(crate) fn spread(start_spread_s: Option<f64>, timed_s: f64) -> Option<Reason> {
+    let spread_s = start_spread_s.filter(|spread_s| *spread_s > timed_s * SPREAD_LIMIT && timed_s > 0.0)?;
+    let example = format!(
+        "the workers began {:.1} ms apart, {:.1} % of a trial of {timed_s:.1} s; make it longer, or bring them closer together",
+        spread_s * 1e3,
+        spread_s / timed_s * 100.0
+    );
+    Some(Reason { kind: ReasonKind::StartSpread, count: 1, example })
 }
 
 type Doubt = Option<(ReasonKind, String)>;
@@ -55,6 +71,19 @@ fn saturated(seen: &Circumstances<'_>) -> Doubt {
     let server_has_room = seen.server_load.is_none_or(|load| load < SERVER_LOAD_LIMIT);
     if !is_of_a_server(seen) || seen.client_load <= CLIENT_LOAD_LIMIT || !server_has_room {
         return None;
+    }
+    if let Some(hottest) = seen.workers.iter().max_by(|a, b| a.client_thread_load.total_cmp(&b.client_thread_load)) {
+        let (name, load) = (&hottest.name, percent(hottest.client_thread_load));
+        let remedy = match hottest.threads < hottest.cpus {
+            true => format!("more --workers, or --threads {} in each", hottest.threads + 1),
+            false => "more --workers on other machines".into(),
+        };
+        let at_limit = seen.workers.iter().filter(|it| it.client_thread_load > CLIENT_LOAD_LIMIT).count();
+        let example = format!(
+            "a client thread of worker {name} used {load} of its processor ({at_limit} of {} workers are at that limit); try {remedy}",
+            seen.workers.len()
+        );
+        return Some((ReasonKind::ClientSaturated, example));
     }
     let server = seen.server_load.map(|load| format!(" while the server used {}", percent(load))).unwrap_or_default();
     let more = seen.client_threads + 1;
@@ -133,7 +162,8 @@ mod tests {
             client_run_delay: 0.05,
             client_threads: 1,
             cpus: 4,
-            server_load: Some(0.6),
+            workers: &[],
+        server_load: Some(0.6),
         }
     }
 

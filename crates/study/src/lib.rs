@@ -43,6 +43,7 @@ mod varied;
 mod verdict;
 mod visible;
 mod whole;
+mod worker_use;
 
 pub use account::WriteAccount;
 pub use answer::Answer;
@@ -87,3 +88,4 @@ pub use varied::{Sampled, TrialOrder, Varied};
 pub use verdict::{Reason, ReasonKind, Status, Verdict, cut};
 pub use visible::{is_hidden, visible};
 pub use whole::whole;
+pub use worker_use::WorkerUse;

@@ -3,7 +3,7 @@
 use crate::distribution::is_zero;
 use crate::{
     Answer, CurvePoint, DarkTime, FaultRecord, HeadOfLine, History, Latencies, LatencyDistributions, LatencySummary,
-    NodeUse, Noise, Stall, Verdict, WriteAccount,
+    NodeUse, Noise, Stall, Verdict, WorkerUse, WriteAccount,
 };
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -195,6 +195,15 @@ pub struct TrialRecord {
     /// The requests that replies had to wait behind in the timed phases, where clients shared connections.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub head_of_line: Option<HeadOfLine>,
+    /// The workers that shared the clients of the trial among themselves; empty where kvtrial alone drove all.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub workers: Vec<WorkerUse>,
+    /// Several workers: operations per second in the time in which all of them ran.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ops_per_s_together: Option<f64>,
+    /// Several workers: how much later than the first the last of them began, as measured, seconds; of several phases the longest.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub start_spread_s: Option<f64>,
     /// The disturbances of the trial.
     pub noise: Noise,
     /// Every phase, in order.

@@ -68,6 +68,10 @@ pub enum ReasonKind {
     ServerDied,
     /// The worker process that carried out the trial, and in it any embedded store, ended before the trial did.
     WorkerDied,
+    /// A worker that shared the trial with others was lost: a result of fewer is none.
+    WorkerLost,
+    /// What a worker said in the end is not what it told while it worked, or not what it was to do.
+    WorkerDisagrees,
     /// The store could not be started, opened or connected to.
     NotStarted,
     /// A setting asked for did not take effect in the server.
@@ -90,6 +94,8 @@ pub enum ReasonKind {
     ClientDelayed,
     /// Degraded: the open-loop schedule was kept late by the client itself.
     ScheduleLag,
+    /// Degraded: the workers that shared the trial began too far apart.
+    StartSpread,
     /// Degraded: open loop, and the rate asked for was not offered: what was due waited for a free client.
     RateNotOffered,
     /// Degraded: the hypervisor took time from this machine.
@@ -119,6 +125,7 @@ impl ReasonKind {
             ReasonKind::ClientSaturated
             | ReasonKind::ClientDelayed
             | ReasonKind::ScheduleLag
+            | ReasonKind::StartSpread
             | ReasonKind::RateNotOffered
             | ReasonKind::Steal
             | ReasonKind::OtherLoad

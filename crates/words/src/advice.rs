@@ -84,6 +84,14 @@ pub fn advice(kind: ReasonKind) -> (&'static str, &'static str) {
             "worker process died",
             "an embedded store ended its process, or memory ran out: give it more disk and memory, or report it to its author",
         ),
+        ReasonKind::WorkerLost => (
+            "a worker was lost",
+            "it, its machine or the way to it failed: see there, start `kvtrial worker` again, and run the trial once more",
+        ),
+        ReasonKind::WorkerDisagrees => (
+            "a worker's own counts disagree",
+            "run the same kvtrial on every machine; if it is the same, report it with the words above",
+        ),
         ReasonKind::ServerDied => ("server died", "read its log; it may have run out of memory or disk"),
         ReasonKind::NotStarted => {
             ("store could not be started", "`kvtrial stores` shows what is found and how to install what is not")
@@ -125,6 +133,10 @@ pub fn advice(kind: ReasonKind) -> (&'static str, &'static str) {
         ReasonKind::ScheduleLag => {
             ("sent late by the client", "this machine cannot keep the schedule: lower --rate or free processors")
         }
+        ReasonKind::StartSpread => (
+            "workers began apart",
+            "make the trial longer (--set seconds=, or more records), or bring the machines closer together",
+        ),
         ReasonKind::RateNotOffered => (
             "the rate asked for was not offered",
             "what was due waited for a free client or a processor: use more --clients or --pipeline, a lower --rate, or a quieter machine",

@@ -1,5 +1,6 @@
 //! Options of `run`.
 
+use super::SharingArguments;
 use super::values::{bound, duration, key_value, need, rate, scale, whole};
 use crate::shell_words;
 use analysis::Need;
@@ -113,6 +114,9 @@ pub struct RunArguments {
     /// search is repeated for each number of clients
     #[arg(long, value_name = "BOUND", value_parser = bound, conflicts_with_all = ["rate", "warmups", "resume", "poisson"], help_heading = SWEEP)]
     pub find_rate: Option<Bound>,
+    /// Several workers.
+    #[command(flatten)]
+    pub sharing: SharingArguments,
     /// Longest wait for any reply; then the trial ends and is void
     #[arg(long, value_name = "TIME", default_value = "10s", value_parser = duration, help_heading = LOAD)]
     pub deadline: Duration,

@@ -1,8 +1,10 @@
 //! The values of options, read or refused with an example.
 
+use super::WorkersArgument;
 use analysis::{Need, NeedError};
 use jobkit::Scale;
 use search::{Bound, Objective};
+use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
 pub(super) fn key_value(text: &str) -> Result<(String, String), String> {
@@ -10,6 +12,22 @@ pub(super) fn key_value(text: &str) -> Result<(String, String), String> {
         Some((key, value)) if !key.is_empty() => Ok((key.to_owned(), value.to_owned())),
         _ => Err("write KEY=VALUE".into()),
     }
+}
+
+/// A number of workers, and where they are.
+pub(super) fn workers(text: &str) -> Result<WorkersArgument, String> {
+    let count = |text: &str| whole(2, 10_000)(text);
+    match text.strip_prefix("local:") {
+        Some(text) => count(text).map(WorkersArgument::Local),
+        None => count(text).map(WorkersArgument::Joining),
+    }
+    .map_err(|_| "use a number of workers from 2 to 10000, such as 3, or local:4 for processes of this machine".into())
+}
+
+/// An address of this machine, with or without a port.
+pub(super) fn bind(text: &str) -> Result<(IpAddr, Option<u16>), String> {
+    let with_port = text.parse::<SocketAddr>().map(|it| (it.ip(), Some(it.port())));
+    with_port.or_else(|_| text.parse().map(|ip| (ip, None))).map_err(|_| "use an address of this machine, such as 10.0.0.1 or 10.0.0.1:4222".into())
 }
 
 pub(super) fn bound(text: &str) -> Result<Bound, String> {

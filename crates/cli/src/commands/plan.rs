@@ -163,7 +163,9 @@ fn planned_stores(arguments: &RunArguments, needed: Needed) -> Result<Vec<Planne
     // What the job runs on by itself needs none beside it.
     let alone = asked == Asked::Added && !own.is_empty();
     // No node of a baseline fails, so it says nothing about that.
-    if !arguments.no_baselines && arguments.faults.is_empty() && arguments.find_rate.is_none() && !alone {
+    // Those of several workers would be as many stores.
+    let is_shared = arguments.sharing.workers.is_some();
+    if !arguments.no_baselines && !is_shared && arguments.faults.is_empty() && arguments.find_rate.is_none() && !alone {
         for info in baselines(&specs)? {
             let spec = Spec::private(info.name);
             planned.push(PlannedStore { info, spec, asked: Asked::Added, baseline: true });

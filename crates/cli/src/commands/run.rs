@@ -3,7 +3,7 @@
 use super::ending::{NOTHING_KEPT, clear, tell_left, untrusted, write_cells};
 use super::notebook::{Closed, Notebook, interrupted, stopped};
 use super::plan::plan;
-use super::{leftovers, preset, report_files, selftest, tables};
+use super::{leftovers, preset, report_files, selftest, tables, workers};
 use crate::args::RunArguments;
 use crate::failure::{self, CommandFailure};
 use crate::output::{note, print_painted, shell_word};
@@ -16,7 +16,8 @@ use study::{Cell, Meets, Study, TrialOrder};
 /// Runs a study and returns the exit status.
 pub fn run(mut arguments: RunArguments) -> Result<u8, CommandFailure> {
     let preset = preset::apply(&mut arguments)?;
-    let plan = plan(&arguments)?;
+    let mut plan = plan(&arguments)?;
+    workers::share(&mut plan, &arguments.sharing)?;
     let command = redacted_command();
     let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
     let is_resumed = arguments.resume && arguments.out.as_deref().is_none_or(|out| !is_new(out));

@@ -147,7 +147,7 @@ impl Clean<'_> {
             all.there += swept.there;
             all.first = all.first.or(swept.first.map(|place| from as usize + place));
             let operations = from + keys.len() as u64;
-            watch(Progress { operations, errors: 0, p99_ns: None, elapsed: start.elapsed(), silent: None });
+            watch(Progress { operations, errors: 0, p99_ns: None, elapsed: start.elapsed(), ..Progress::default() });
             if bench.stop.load(Ordering::Relaxed) {
                 break;
             }

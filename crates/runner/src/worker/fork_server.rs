@@ -2,14 +2,18 @@
 
 use crate::job_cache::JobCache;
 use crate::message::{Assignment, FromWorker, Order, Task, ToWorker};
+use crate::shares::Told;
 use crate::worker::bench::{Bench, Link};
 use crate::worker::work::perform;
+use engine::Begin;
 use host::worker::{Forked, inside};
 use host::{Received, Receiver, Sender};
 use jobkit::{JobError, JobInfo};
+use measure::monotonic_ns;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc;
+use std::time::{Duration, Instant};
 use store::StoreInfo;
 
 /// Inputs that are kept: the last ones used.
@@ -102,12 +106,12 @@ impl Ends {
 
     /// In a worker: a thread takes orders from now on.
     fn workers(&mut self, stop: &Arc<AtomicBool>, changed: &Arc<AtomicBool>) -> Remote {
-        let (orders, answers) = mpsc::channel();
+        let (heard, answers) = mpsc::channel();
         if let Some(receiver) = self.receiver.take() {
             let (stop, changed) = (Arc::clone(stop), Arc::clone(changed));
-            std::thread::spawn(move || take_orders(receiver, &orders, &stop, &changed));
+            std::thread::spawn(move || take_orders(receiver, &heard, &stop, &changed));
         }
-        let remote = Remote { sender: self.sender.clone(), orders: answers };
+        let remote = Remote { sender: self.sender.clone(), heard: answers };
         remote.send(&FromWorker::Started { pid: std::process::id().cast_signed() });
         remote
     }
@@ -120,21 +124,32 @@ fn next(receiver: &mut Receiver) -> Option<ToWorker> {
     }
 }
 
-/// Hands on orders; without kvtrial there is nothing left to do.
-fn take_orders(mut receiver: Receiver, orders: &mpsc::Sender<Order>, stop: &AtomicBool, changed: &AtomicBool) {
+/// What kvtrial says to a worker that waits for it.
+enum Heard {
+    Order(Order),
+    Told(Vec<Told>),
+    Begin { at_ns: u64 },
+}
+
+/// Hands on what kvtrial says; without kvtrial there is nothing left to do.
+fn take_orders(mut receiver: Receiver, heard: &mpsc::Sender<Heard>, stop: &AtomicBool, changed: &AtomicBool) {
     while let Some(command) = next(&mut receiver) {
-        let order = match command {
-            ToWorker::Order(order) => order,
+        let said = match command {
+            ToWorker::Order(order) => {
+                if order == Order::Stop {
+                    stop.store(true, Ordering::Relaxed);
+                }
+                Heard::Order(order)
+            }
+            ToWorker::Told(told) => Heard::Told(told),
+            ToWorker::Begin { at_ns } => Heard::Begin { at_ns },
             ToWorker::Changed => {
                 changed.store(true, Ordering::Relaxed);
                 continue;
             }
             ToWorker::Do(_) => continue,
         };
-        if order == Order::Stop {
-            stop.store(true, Ordering::Relaxed);
-        }
-        let _ = orders.send(order); // fails only when the worker asks no more
+        let _ = heard.send(said); // fails only when the worker asks no more
     }
     std::process::abort();
 }
@@ -142,7 +157,7 @@ fn take_orders(mut receiver: Receiver, orders: &mpsc::Sender<Order>, stop: &Atom
 /// kvtrial, from a worker.
 struct Remote {
     sender: Sender,
-    orders: mpsc::Receiver<Order>,
+    heard: mpsc::Receiver<Heard>,
 }
 
 impl Remote {
@@ -161,6 +176,29 @@ impl Link for Remote {
 
     fn ask(&mut self, report: FromWorker) -> Order {
         self.send(&report);
-        self.orders.recv().unwrap_or(Order::Stop)
+        // What it was told for something it no longer waits for is no answer.
+        let order = |heard| if let Heard::Order(order) = heard { Some(order) } else { None };
+        self.heard.iter().find_map(order).unwrap_or(Order::Stop)
+    }
+
+    fn exchange(&mut self, told: Told) -> Vec<Told> {
+        self.send(&FromWorker::Tells(told.clone()));
+        match self.heard.recv() {
+            Ok(Heard::Told(all)) => all,
+            _ => vec![Told { complete: false, ..told }], // it is to stop
+        }
+    }
+
+    fn ready(&mut self) -> Begin {
+        self.send(&FromWorker::Ready);
+        match self.heard.recv() {
+            Ok(Heard::Begin { at_ns }) => {
+                let wait = Duration::from_nanos(at_ns.saturating_sub(monotonic_ns()));
+                let late = Duration::from_nanos(monotonic_ns().saturating_sub(at_ns));
+                let now = Instant::now();
+                Begin::At(now.checked_sub(late).unwrap_or(now) + wait)
+            }
+            _ => Begin::Now, // it is to stop, and its clients see that
+        }
     }
 }

@@ -1,5 +1,6 @@
 //! The phases of a trial, in the worker: each runs, is flushed and reported.
 
+use crate::fleet::tick::Ticker;
 use crate::message::{Assignment, Doing, FromWorker, Order, PhaseDone, UnderWay};
 use crate::shares::{PhasesDone, Told};
 use crate::worker::bench::{Bench, Link};
@@ -8,7 +9,7 @@ use crate::worker::history::Recording;
 use engine::{Begin, Crew, End, Outages, Watcher};
 use host::ProcessUse;
 use jobkit::{JobError, Phase, Purpose, SharePart, Trial};
-use measure::Progress;
+use measure::{CoarseCounts, Progress};
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 use store::{SessionPlan, Store, Threading};
@@ -171,10 +172,15 @@ impl Running<'_, '_, '_, '_> {
         let cpu_s = ProcessUse::now().cpu_s;
         let growth = phase.stores.map(|_| Watch::begin(*store, &assignment.location, assignment.settings.deadline));
         let recording = recording.filter(|_| phase.timed);
-        let mut watching = Watching { trial: *trial, bench, link: &mut **link, recording, phase, growth };
+        let is_shared = !assignment.settings.share().is_whole();
+        let ticker = is_shared.then(|| Ticker::new(assignment.settings.deadline, cpu_s));
+        let mut watching = Watching { trial: *trial, bench, link: &mut **link, recording, phase, growth, ticker };
         let begun = Instant::now();
         let ran = crew.run(index, &mut watching);
-        let growth = watching.growth;
+        let (growth, ticker) = (watching.growth, watching.ticker);
+        if let Some(rest) = ticker.and_then(|ticker| ticker.rest(ProcessUse::now().cpu_s)) {
+            link.say(FromWorker::Tick(UnderWay::of(phase), rest));
+        }
         let mut outcome = match ran {
             Ok(outcome) => outcome,
             Err(error) => {
@@ -187,7 +193,7 @@ impl Running<'_, '_, '_, '_> {
         }
         let mut curve = outcome.curve();
         let mut stalls = outcome.stalls().unwrap_or_else(|| stalls_of_series(&outcome.series(), &curve));
-        if assignment.settings.share().is_whole() {
+        if !is_shared {
             outcome.growth.clear(); // the curve says it in less
         }
         // A store that does not answer is not asked what it did: that would take another deadline.
@@ -219,18 +225,20 @@ impl Running<'_, '_, '_, '_> {
 }
 
 /// The one who watches a phase of a trial.
-struct Watching<'a, 'b> {
+struct Watching<'a, 'b, 'l> {
     trial: &'a dyn Trial,
     bench: &'a Bench<'b>,
-    link: &'a mut dyn Link,
+    link: &'l mut dyn Link,
     recording: Option<&'a Recording>,
     phase: &'a Phase,
     growth: Option<Watch<'a>>,
+    /// Of a share of the trial.
+    ticker: Option<Ticker>,
 }
 
-impl Watcher for Watching<'_, '_> {
+impl Watcher for Watching<'_, '_, '_> {
     fn ready(&mut self) -> Begin {
-        self.link.ready()
+        if self.ticker.is_some() { self.link.ready() } else { Begin::Now }
     }
 
     fn progress(&mut self, progress: Progress) {
@@ -243,7 +251,17 @@ impl Watcher for Watching<'_, '_> {
         if let Some(recording) = self.recording {
             recording.timed(progress.elapsed);
         }
-        self.link.say(FromWorker::Progress(UnderWay::of(self.phase), progress));
+        let phase = UnderWay::of(self.phase);
+        match &mut self.ticker {
+            None => {
+                let progress = Progress { latencies: CoarseCounts::default(), ..progress };
+                self.link.say(FromWorker::Progress(phase, progress));
+            }
+            Some(ticker) => {
+                let tick = ticker.look(progress, Instant::now(), || ProcessUse::now().cpu_s);
+                tick.into_iter().for_each(|tick| self.link.say(FromWorker::Tick(phase.clone(), tick)));
+            }
+        }
     }
 }
 

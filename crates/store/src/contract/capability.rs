@@ -1,10 +1,11 @@
 //! What a store does natively, and how large a key and a value may be.
 
 use crate::{KeepSets, OperationKind, OperationSet, SetWay, Store, Support};
+use serde::{Deserialize, Serialize};
 use study::{Durability, Spec, Target};
 
 /// The keeping of values: whether a store keeps the values it is given.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Keeps {
     /// Every value put is there. Answers are verified.
     Everything,
@@ -13,7 +14,7 @@ pub enum Keeps {
 }
 
 /// The behaviour of a counter beyond its bounds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Overflow {
     /// The store refuses the increment.
     Refused,
@@ -26,7 +27,7 @@ pub enum Overflow {
 }
 
 /// The worth of a delete's answer when several clients delete one key.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Deletes {
     /// Exactly one client hears that the key was there.
     OneIsTold,
@@ -35,7 +36,7 @@ pub enum Deletes {
 }
 
 /// The range of a native counter, as far as an `i64` can show it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Counter {
     /// The smallest value.
     pub min: i64,
@@ -49,7 +50,7 @@ pub struct Counter {
 pub const NOTHING_EXPIRES: &str = "nothing expires in this store";
 
 /// The exactness with which a store lets values expire, as it declares it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Expiry {
     /// The unit in which a time to live is counted: any time is a multiple of it.
     pub grain_ms: u64,
@@ -93,7 +94,7 @@ impl Expiry {
 }
 
 /// The certainty of a store's durability level: whether the level is known.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum LevelKnown {
     /// The level was set, is read from the store, or is the only one such a store has.
     Known,
@@ -113,7 +114,7 @@ impl LevelKnown {
 
 /// The operations a store does natively, and its limits. Jobs are refused and crashes are planned by what a store says before it is opened, so the
 /// abilities it has as a whole are declared here, too; [`Capabilities::given`] is what an open store really has of them.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Capabilities {
     /// The operations the store has itself. A job emulates missing operations and says so.
     pub native: OperationSet,
@@ -146,13 +147,14 @@ pub struct Capabilities {
     pub reduction: Support,
     /// The way in which the store itself keeps and combines sets of ids ([`KeepSets`](crate::KeepSets)); `None`: it has
     /// no sets.
+    #[serde(skip)] // named by text that lives as long as the program: whoever needs it asks the declaration
     pub sets: Option<SetWay>,
     /// The databases an address may name.
     pub databases: Databases,
 }
 
 /// The databases that the address of a store may name behind its `/`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Databases {
     /// Any; whether it is there only the server knows.
     Named,

@@ -1,6 +1,7 @@
 //! One request to a store.
 
 use crate::SqlValue;
+use serde::{Deserialize, Serialize};
 
 /// A request to a store. It borrows its bytes; a session that needs them after `submit` copies them.
 #[allow(missing_docs)] // the fields are what their names say
@@ -241,7 +242,7 @@ impl<'a> Operation<'a> {
 }
 
 /// A set of operation kinds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OperationSet(u32);
 
 impl OperationSet {

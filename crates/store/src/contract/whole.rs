@@ -64,7 +64,7 @@ pub struct ReductionGroup {
 }
 
 /// The support of an ability: whether a store has the ability itself.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Support {
     /// The store has it itself.
     Native,

@@ -1,0 +1,123 @@
+//! `--workers`: from its options to an execution by several workers.
+
+use super::fork_server;
+use crate::args::{SharingArguments, WorkersArgument};
+use crate::failure::CommandFailure;
+use jobkit::TrialSetup;
+use runner::{Execution, Fleet, Histories, LocalFleet, Plan};
+use store::Opener;
+#[cfg(feature = "workers")]
+use {
+    crate::failure,
+    crate::output::note,
+    crate::password,
+    fleet::{FleetNews, NatsAddress, NatsFleet, NatsServer, NatsSpec, ReachedBy, ServerPlace, Wanted},
+    std::path::Path,
+    study::Target,
+};
+
+/// Lets several workers carry out a plan, where that is asked for; waits until they are there.
+///
+/// # Errors
+/// The plan cannot be shared, or the workers are not there.
+pub fn share(plan: &mut Plan, arguments: &SharingArguments) -> Result<(), CommandFailure> {
+    let Some(workers) = arguments.workers else { return Ok(()) };
+    let count = match workers {
+        WorkersArgument::Joining(count) | WorkersArgument::Local(count) => count,
+    };
+    check(plan, count)?;
+    plan.execution = match workers {
+        WorkersArgument::Local(count) => {
+            if arguments.nats.is_some() || arguments.bind.is_some() {
+                return Err(CommandFailure::usage(format!(
+                    "--workers local:{count} needs no NATS; leave --nats and --bind out, or write --workers {count} for workers that join"
+                )));
+            }
+            Execution::Fleet(Fleet::new(Box::new(LocalFleet::new(count, fork_server::line())), fork_server::line()))
+        }
+        WorkersArgument::Joining(count) => joining(plan, count, arguments)?,
+    };
+    Ok(())
+}
+
+/// Refuses what several workers cannot share, with the setting that works.
+fn check(plan: &Plan, count: u32) -> Result<(), CommandFailure> {
+    let refused = |words: String| Err(CommandFailure::usage(format!("--workers: {words}")));
+    if plan.faults.is_any() {
+        return refused("--fault is for one process, which judges what all clients saw; leave one of them out".into());
+    }
+    if plan.histories != Histories::WithFaults {
+        return refused("--history is of what all clients saw, in one process; leave one of them out".into());
+    }
+    for cell in &plan.cells {
+        if matches!(cell.info.opener, Opener::Embedded(_)) {
+            return refused(format!(
+                "{} is a library: each worker would have a store of its own; name a server that all reach, such as -s redis://HOST:6379",
+                cell.spec
+            ));
+        }
+        let clients = cell.settings.clients;
+        if clients < count {
+            return refused(format!(
+                "{count} workers cannot share {clients} {}; use --clients {count} or more",
+                if clients == 1 { "client" } else { "clients" }
+            ));
+        }
+        let capabilities = layers::declared(cell.info, &cell.spec);
+        let setup = TrialSetup::alone(cell.settings.slots(), capabilities, plan.seed);
+        let job = plan.job_cache.job(&cell.params)?;
+        if let Err(problem) = job.shareable(&setup) {
+            return refused(format!("{}: {problem}", plan.job.name));
+        }
+    }
+    Ok(())
+}
+
+#[cfg(not(feature = "workers"))]
+fn joining(_: &Plan, count: u32, _: &SharingArguments) -> Result<Execution, CommandFailure> {
+    Err(CommandFailure::usage(format!(
+        "this build reaches no other machines: build with --features workers, or full; or write --workers local:{count}"
+    )))
+}
+
+/// Claims workers that have joined over NATS.
+#[cfg(feature = "workers")]
+fn joining(plan: &Plan, count: u32, arguments: &SharingArguments) -> Result<Execution, CommandFailure> {
+    let is_private = plan.cells.iter().any(|cell| cell.spec.target == Target::Private);
+    let reached_by = if is_private { ReachedBy::ThisMachine } else { ReachedBy::Anybody };
+    let wanted = Wanted { workers: count, within: arguments.join_within, reached_by };
+    let mut nats = match &arguments.nats {
+        Some(url) => {
+            let address = address(url, arguments.nats_key.as_deref(), arguments.nats_ca.as_deref())?;
+            NatsFleet::connect(&address, wanted, tell)?
+        }
+        None => {
+            let place = arguments.bind.map_or(ServerPlace::Everywhere, |(ip, port)| ServerPlace::At(ip, port));
+            NatsFleet::own(NatsServer::start(place)?, wanted, tell)?
+        }
+    };
+    nats.await_workers(&mut || !host::interrupt::requested()).map_err(|words| match host::interrupt::requested() {
+        true => CommandFailure { message: "interrupted while waiting for workers".into(), status: failure::INTERRUPTED },
+        false => CommandFailure::usage(words),
+    })?;
+    Ok(Execution::Fleet(Fleet::new(Box::new(nats), fork_server::line())))
+}
+
+/// Returns the address of NATS that a user wrote, with its password in its place.
+#[cfg(feature = "workers")]
+pub fn address(url: &str, key: Option<&Path>, authorities: Option<&Path>) -> Result<NatsAddress, CommandFailure> {
+    let mut spec = NatsSpec::read(url)?;
+    password::settle(spec.spec())?;
+    Ok(NatsAddress::new(&spec, key, authorities)?)
+}
+
+#[cfg(feature = "workers")]
+fn tell(news: FleetNews) {
+    match news {
+        FleetNews::Waiting { joined, of, line } => {
+            note(&format!("kvtrial: {joined} of {of} workers are there. On each other machine run:\n  {line}"));
+        }
+        FleetNews::Joined { name, joined, of } => note(&format!("kvtrial: worker {name} has joined ({joined} of {of})")),
+        FleetNews::Refused { name, why } => note(&format!("kvtrial: worker {name} is refused: {why}")),
+    }
+}
