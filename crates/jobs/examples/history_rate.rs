@@ -26,7 +26,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let set: Vec<(String, String)> = set.map(|(name, value)| (name.into(), value.into())).into();
     let job = jobs::prepare(ycsb, None, &set, 42)?;
     let ns_of = |recorded: bool| -> Result<f64, Box<dyn std::error::Error>> {
-        let trial = job.trial(&TrialSetup { slots: 1, capabilities: ram.capabilities().clone(), seed: 42 });
+        let trial = job.trial(&TrialSetup::alone(1, ram.capabilities().clone(), 42));
         if recorded {
             let clock = Clock::get();
             let collector = Collector::new(&std::env::temp_dir()).timed_by(Box::new(move |ticks| clock.ns(ticks)));

@@ -1,7 +1,7 @@
 //! The disk as files on it see it. Needs root and /dev/fuse; elsewhere the tests say so and pass.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
-use kvtrial_power::{PowerDisk, missing, serve};
+use kvtrial_power::{DISK_BYTES, PowerDisk, missing, serve};
 use std::fs::{self, File};
 use std::io::Write;
 use std::os::unix::fs::FileExt;
@@ -27,7 +27,7 @@ fn served() -> Command {
 
 /// A directory with a disk; `None` where there can be none.
 fn laid(kind: DiskKind) -> Option<(tempfile::TempDir, PowerDisk)> {
-    if let Some(missing) = missing(kind) {
+    if let Some(missing) = missing(kind, DISK_BYTES) {
         println!("not tried: {missing}");
         return None;
     }
