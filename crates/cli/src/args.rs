@@ -20,8 +20,8 @@ pub use proving::{CheckArguments, CrashArguments, DiskArgument, MeansArgument, M
 pub use reading::{read, right_form};
 pub use recording::{FitArguments, KeepArgument, RecordArguments};
 pub use running::{OrderArgument, RunArguments};
-pub use sharing::{SharingArguments, WorkerArguments, WorkersArgument};
 use search::Objective;
+pub use sharing::{SharingArguments, WorkerArguments, WorkersArgument};
 use std::path::PathBuf;
 use std::time::Duration;
 use values::{duration, key_value, objective};

@@ -154,7 +154,9 @@ fn a_worker_that_is_ended_in_order_is_missed_at_once() {
     assert_eq!(goes.end(), 0);
     let ran = finished(&desk, study);
     assert!(ended.elapsed() < Duration::from_secs(2) + nats::WRITING, "{:?}", ended.elapsed());
-    assert!(reasons(&ran).iter().any(|(kind, example)| kind == "worker_lost" && example.contains("it was ended there")));
+    assert!(
+        reasons(&ran).iter().any(|(kind, example)| kind == "worker_lost" && example.contains("it was ended there"))
+    );
 }
 
 #[test]
@@ -168,7 +170,10 @@ fn a_study_whose_nats_is_killed_is_void_and_its_workers_stop() {
     assert!(killed.elapsed() < Duration::from_secs(4) + nats::WRITING, "{:?}", killed.elapsed());
     assert_eq!(ran.status, 1);
     let said = reasons(&ran);
-    assert!(said.iter().any(|(kind, example)| kind == "worker_lost" && example.contains("no longer answers")), "{said:?}");
+    assert!(
+        said.iter().any(|(kind, example)| kind == "worker_lost" && example.contains("no longer answers")),
+        "{said:?}"
+    );
     for worker in &mut workers {
         worker.await_line("gave no sign of life");
         until("no process is at a trial", Duration::from_secs(5), || worker.processes().len() == 1);
@@ -248,7 +253,10 @@ fn a_worker_says_why_a_study_of_another_version_does_not_take_it() {
     speaker.subscribe("kvt.s9.up.*");
     speaker.publish("kvt.call", "{\"version\":\"9.9.9\",\"study\":\"s9\",\"say\":\"call\"}\n");
     let hello = speaker.await_message("kvt.s9.up.");
-    assert_eq!((hello["version"].as_str(), hello["say"]["hello"]["name"].as_str()), (Some(env!("CARGO_PKG_VERSION")), Some("new")));
+    assert_eq!(
+        (hello["version"].as_str(), hello["say"]["hello"]["name"].as_str()),
+        (Some(env!("CARGO_PKG_VERSION")), Some("new"))
+    );
     let id = speaker.last_subject().rsplit('.').next().unwrap().to_owned();
     let words = "the study is of kvtrial 9.9.9, this is kvtrial 0.1.0";
     let refusal = format!("{{\"version\":\"9.9.9\",\"study\":\"s9\",\"say\":{{\"refused\":\"{words}\"}}}}\n");
@@ -258,10 +266,8 @@ fn a_worker_says_why_a_study_of_another_version_does_not_take_it() {
 
 #[test]
 fn a_worker_that_counts_twice_is_caught() {
-    let lies: [(&str, fn(&mut Value)); 2] = [
-        ("told of", |phase| double(phase, "operations")),
-        ("planned", |phase| double(phase, "operations")),
-    ];
+    let lies: [(&str, fn(&mut Value)); 2] =
+        [("told of", |phase| double(phase, "operations")), ("planned", |phase| double(phase, "operations"))];
     for ((words, lie), doctors_ticks) in lies.into_iter().zip([false, true]) {
         let reasons = lying::reasons_of_trial(lie, doctors_ticks);
         let found = reasons.iter().find(|reason| reason.kind == study::ReasonKind::WorkerDisagrees);
@@ -315,7 +321,10 @@ fn the_service_and_the_manifest_start_a_worker() {
     let pod = &manifest["spec"]["template"];
     assert_eq!(manifest["spec"]["selector"]["matchLabels"], pod["metadata"]["labels"]);
     let container = &pod["spec"]["containers"][0];
-    assert_eq!((container["args"][0].as_str(), container["args"][1].as_str()), (Some("worker"), Some("nats://:***@nats:4222")));
+    assert_eq!(
+        (container["args"][0].as_str(), container["args"][1].as_str()),
+        (Some("worker"), Some("nats://:***@nats:4222"))
+    );
     // The password is where the address says that it is not: it is taken, and the address with it.
     let desk = Desk::new();
     let nats = Nats::with_token("hush");
@@ -325,7 +334,8 @@ fn the_service_and_the_manifest_start_a_worker() {
     waiting.await_line("waits for a study");
     waiting.kill();
     // Where systemd is here, it judges its unit itself; the program it names need not be installed.
-    let desk_unit = desk.file("kvtrial-worker.service", unit.replace("/usr/bin/kvtrial", env!("CARGO_BIN_EXE_kvtrial")));
+    let desk_unit =
+        desk.file("kvtrial-worker.service", unit.replace("/usr/bin/kvtrial", env!("CARGO_BIN_EXE_kvtrial")));
     match std::process::Command::new("systemd-analyze").arg("verify").arg(&desk_unit).output() {
         Ok(judged) => assert!(judged.status.success(), "{}", String::from_utf8_lossy(&judged.stderr)),
         Err(_) => eprintln!("not judged by systemd, which is not here"),

@@ -4,6 +4,7 @@ use crate::dark::Lights;
 use crate::growth::{Gaps, Growth};
 use crate::lane::{Lane, Signals};
 use crate::outcome::{End, Outcome};
+use crate::own_thread::{precise_sleeps, run_delay};
 use crate::phase::{ThreadEnd, clients_of_threads, gather, whole};
 use crate::pulse::{Pulse, Pulses};
 use crate::schedule::Schedule;
@@ -391,17 +392,4 @@ impl Sink for Nobody {
     fn arrived(&mut self) {}
 
     fn reply(&mut self, _: Slot, _: &Reply<'_>) {}
-}
-
-/// Lets this thread's sleeps end when they should: the kernel's default slack is 50 µs.
-fn precise_sleeps() {
-    // SAFETY: PR_SET_TIMERSLACK takes one number and touches no memory.
-    unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1) };
-}
-
-/// Time this thread was ready to run but waited for a processor; zero where the kernel does not say.
-fn run_delay() -> Duration {
-    let text = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
-    let ns = text.split_ascii_whitespace().nth(1).and_then(|word| word.parse().ok()).unwrap_or(0);
-    Duration::from_nanos(ns)
 }

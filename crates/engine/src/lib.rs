@@ -10,6 +10,7 @@ mod dark;
 mod growth;
 mod lane;
 mod outcome;
+mod own_thread;
 mod phase;
 mod pulse;
 mod schedule;

@@ -72,12 +72,7 @@ impl NatsAddress {
     /// Makes the address of a server of kvtrial's own.
     pub(crate) fn own(host: &str, port: u16, token: Secret) -> NatsAddress {
         let addresses = vec![Address::Tcp { host: host.to_owned(), port: Some(port) }];
-        NatsAddress {
-            addresses,
-            transport: Encryption::AsTheServerSays,
-            login: Login::Token(token),
-            authorities: None,
-        }
+        NatsAddress { addresses, transport: Encryption::AsTheServerSays, login: Login::Token(token), authorities: None }
     }
 
     /// Returns where it is, for people: without login.
@@ -176,7 +171,10 @@ mod tests {
         assert_eq!(login("nats://:hush@h"), Login::Token(Secret::new("hush")));
         assert_eq!(login("tls://me:hush@h:1"), Login::User("me".into(), Secret::new("hush")));
         let secure = address("tls://me:hush@h:1").unwrap();
-        assert_eq!((secure.transport, secure.place(), secure.servers()), (Encryption::Tls, "h:1".into(), vec!["tls://h:1".into()]));
+        assert_eq!(
+            (secure.transport, secure.place(), secure.servers()),
+            (Encryption::Tls, "h:1".into(), vec!["tls://h:1".into()])
+        );
         assert_eq!(address("nats://h").unwrap().servers(), ["nats://h:4222"]);
         for wrong in ["redis://h", "h:4222", "nats://", "nats://me@h", "nats://:hush@h/0", "nats://:hush@h:port"] {
             let words = address(wrong).unwrap_err();

@@ -4,7 +4,9 @@
 #[derive(Debug, thiserror::Error)]
 pub enum FleetError {
     /// Not an address of NATS.
-    #[error("'{0}' is no address of NATS: write nats://HOST[:PORT], nats://USER:PASSWORD@HOST, nats://:TOKEN@HOST, or tls:// instead of nats://")]
+    #[error(
+        "'{0}' is no address of NATS: write nats://HOST[:PORT], nats://USER:PASSWORD@HOST, nats://:TOKEN@HOST, or tls:// instead of nats://"
+    )]
     Address(String),
     /// A file that was named cannot be read.
     #[error("{option} {path}: {problem}")]
@@ -25,7 +27,9 @@ pub enum FleetError {
         problem: String,
     },
     /// The server does not let us in.
-    #[error("NATS at {place} does not let kvtrial in: {problem}; check the token, the password, or the key (--nats-key)")]
+    #[error(
+        "NATS at {place} does not let kvtrial in: {problem}; check the token, the password, or the key (--nats-key)"
+    )]
     Refused {
         /// Host and port.
         place: String,
@@ -39,7 +43,9 @@ pub enum FleetError {
         install: String,
     },
     /// The private server did not start.
-    #[error("nats-server could not be started on {place}: {problem}; name another address with --bind ADDRESS:PORT, or a running server with --nats URL")]
+    #[error(
+        "nats-server could not be started on {place}: {problem}; name another address with --bind ADDRESS:PORT, or a running server with --nats URL"
+    )]
     NotStarted {
         /// Where it was to listen.
         place: String,

@@ -25,6 +25,6 @@ mod subject;
 
 pub use address::{NatsAddress, NatsSpec};
 pub use error::FleetError;
-pub use nats_fleet::{FleetNews, NatsFleet, ReachedBy, Wanted};
+pub use nats_fleet::{FleetNews, NatsFleet, ReachedBy, WantedWorkers};
 pub use serve::{WorkerNews, serve};
 pub use server::{NatsServer, ServerPlace};

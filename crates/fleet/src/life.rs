@@ -10,11 +10,11 @@ pub(crate) const SILENT: Duration = Duration::from_secs(3);
 
 /// When the other side was last heard.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Life(Instant);
+pub(crate) struct LifeSigns(Instant);
 
-impl Life {
-    pub(crate) fn since(now: Instant) -> Life {
-        Life(now)
+impl LifeSigns {
+    pub(crate) fn since(now: Instant) -> LifeSigns {
+        LifeSigns(now)
     }
 
     pub(crate) fn hear(&mut self, now: Instant) {

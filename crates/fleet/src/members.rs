@@ -1,9 +1,9 @@
 //! The workers that a study has claimed, each in its place.
 
-use crate::life::Life;
+use crate::life::LifeSigns;
 use crate::message::Hello;
 use crate::parcel::Parcel;
-use runner::{ClockReading, FleetWorker, Whereabouts};
+use runner::{ClockReading, FleetWorker, WorkerPlace};
 use std::fs;
 use std::time::{Duration, Instant};
 
@@ -15,7 +15,7 @@ pub(crate) struct Claimed {
     pub(crate) id: String,
     pub(crate) name: String,
     pub(crate) hello: Hello,
-    pub(crate) life: Life,
+    pub(crate) life: LifeSigns,
     pub(crate) parcel: Parcel,
     pub(crate) clock: ClockReading,
     /// Since when the claim has not been accepted.
@@ -23,11 +23,11 @@ pub(crate) struct Claimed {
 }
 
 /// The places of a study, each with the worker that has it.
-pub(crate) struct Members(Vec<Option<Claimed>>);
+pub(crate) struct ClaimedWorkers(Vec<Option<Claimed>>);
 
-impl Members {
-    pub(crate) fn new(size: u32) -> Members {
-        Members((0..size).map(|_| None).collect())
+impl ClaimedWorkers {
+    pub(crate) fn new(size: u32) -> ClaimedWorkers {
+        ClaimedWorkers((0..size).map(|_| None).collect())
     }
 
     pub(crate) fn size(&self) -> usize {
@@ -68,7 +68,7 @@ impl Members {
             id: id.to_owned(),
             name,
             hello,
-            life: Life::since(now),
+            life: LifeSigns::since(now),
             parcel: Parcel::default(),
             clock: ClockReading::default(),
             asked: Some(now),
@@ -103,12 +103,12 @@ impl Members {
 }
 
 impl Claimed {
-    pub(crate) fn worker(&self, machine: &Machine) -> FleetWorker {
+    pub(crate) fn worker(&self, machine: &MachineId) -> FleetWorker {
         let is_here = self.hello.machine.starts_with(&machine.boot);
         FleetWorker {
             name: self.name.clone(),
             cpus: self.hello.cpus,
-            whereabouts: if is_here { Whereabouts::Here } else { Whereabouts::Elsewhere },
+            whereabouts: if is_here { WorkerPlace::Here } else { WorkerPlace::Elsewhere },
             clock: self.clock,
         }
     }
@@ -116,16 +116,16 @@ impl Claimed {
 
 /// Which machine this is, and which of its networks.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Machine {
+pub(crate) struct MachineId {
     boot: String,
     network: String,
 }
 
-impl Machine {
-    pub(crate) fn this() -> Machine {
+impl MachineId {
+    pub(crate) fn this() -> MachineId {
         let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default().trim().to_owned();
         let network = fs::read_link("/proc/self/ns/net").map_or_else(|_| String::new(), |it| it.display().to_string());
-        Machine { boot, network }
+        MachineId { boot, network }
     }
 
     /// Returns it as a worker says it.
@@ -143,7 +143,7 @@ pub(crate) fn host_name() -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{Members, ACCEPTS_WITHIN};
+    use super::{ACCEPTS_WITHIN, ClaimedWorkers};
     use crate::life::SILENT;
     use crate::message::Hello;
     use std::time::{Duration, Instant};
@@ -152,7 +152,7 @@ mod tests {
     fn a_place_is_given_once_freed_when_nobody_accepts_and_names_differ() {
         let now = Instant::now();
         let hello = |name: &str| Hello { name: name.into(), ..Hello::default() };
-        let mut members = Members::new(2);
+        let mut members = ClaimedWorkers::new(2);
         assert_eq!(members.claim("a", hello("box"), now), Some(0));
         assert_eq!(members.claim("a", hello("box"), now), None, "it has a place");
         assert_eq!(members.claim("b", hello("box"), now), Some(1));

@@ -8,7 +8,7 @@ pub(crate) const VERSION: &str = env!("CARGO_PKG_VERSION");
 /// The head of every message: a line of JSON, which every version of kvtrial can read. The body of the message follows it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
-pub(crate) struct Head {
+pub(crate) struct LetterHead {
     /// kvtrial's version.
     pub(crate) version: String,
     /// The study.
@@ -69,7 +69,7 @@ pub(crate) struct Hello {
     pub(crate) machine: String,
 }
 
-impl Head {
+impl LetterHead {
     /// Makes a message of this head and a body.
     pub(crate) fn with(&self, body: &[u8]) -> Vec<u8> {
         let mut message = serde_json::to_vec(self).unwrap_or_default();
@@ -79,7 +79,7 @@ impl Head {
     }
 
     /// Takes a message apart; `None`: it is none of kvtrial's.
-    pub(crate) fn read(message: &[u8]) -> Option<(Head, &[u8])> {
+    pub(crate) fn read(message: &[u8]) -> Option<(LetterHead, &[u8])> {
         let end = message.iter().position(|byte| *byte == b'\n')?;
         let head = serde_json::from_slice(&message[..end]).ok()?;
         Some((head, &message[end + 1..]))
@@ -93,22 +93,23 @@ impl Head {
 
 #[cfg(test)]
 mod tests {
-    use super::{Head, Hello, Say};
+    use super::{Hello, LetterHead, Say};
 
     #[test]
     fn a_message_is_its_head_and_any_bytes() {
         let hello = Hello { name: "a".into(), cpus: 4, machine: "m".into() };
         for say in [Say::Call, Say::Hello(hello), Say::Refused("no".into()), Say::Whole, Say::Beat] {
-            let head = Head { version: "1".into(), study: "s".into(), trial: 3, plan: "p".into(), say };
+            let head = LetterHead { version: "1".into(), study: "s".into(), trial: 3, plan: "p".into(), say };
             let message = head.with(b"\n{}\0");
-            assert_eq!(Head::read(&message), Some((head, &b"\n{}\0"[..])));
+            assert_eq!(LetterHead::read(&message), Some((head, &b"\n{}\0"[..])));
         }
-        assert_eq!(Head::read(b"+OK"), None);
+        assert_eq!(LetterHead::read(b"+OK"), None);
     }
 
     #[test]
     fn the_head_of_another_version_is_read_as_far_as_it_is_known() {
-        let (head, _) = Head::read(b"{\"version\":\"9.0.0\",\"study\":\"s\",\"say\":\"sing\",\"more\":1}\n").unwrap();
+        let (head, _) =
+            LetterHead::read(b"{\"version\":\"9.0.0\",\"study\":\"s\",\"say\":\"sing\",\"more\":1}\n").unwrap();
         assert_eq!((head.say.clone(), head.study.as_str()), (Say::Unknown, "s"));
         assert_eq!(head.other_version().unwrap(), format!("it is kvtrial 9.0.0, this is kvtrial {}", super::VERSION));
     }

@@ -2,8 +2,8 @@
 
 use crate::error::FleetError;
 use crate::life::SILENT;
-use crate::members::{Machine, Members};
-use crate::message::{Head, Hello, Say, VERSION};
+use crate::members::{ClaimedWorkers, MachineId};
+use crate::message::{Hello, LetterHead, Say, VERSION};
 use crate::parcel::parts;
 use crate::post::{Letter, Post};
 use crate::server::NatsServer;
@@ -24,7 +24,7 @@ const BACK_WITHIN: Duration = Duration::from_secs(10);
 
 /// What a study wants of its workers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Wanted {
+pub struct WantedWorkers {
     /// How many.
     pub workers: u32,
     /// How long it waits for them.
@@ -36,7 +36,7 @@ pub struct Wanted {
 /// The machines that reach the stores of a study.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ReachedBy {
-    /// Whoever is asked: the user says where they are.
+    /// Those that answer: the user says where they are.
     Anybody,
     /// This machine only: kvtrial starts servers that listen on loopback.
     ThisMachine,
@@ -81,9 +81,9 @@ pub struct NatsFleet {
     /// The line to run elsewhere.
     line: String,
     study: String,
-    wanted: Wanted,
-    machine: Machine,
-    members: Members,
+    wanted: WantedWorkers,
+    machine: MachineId,
+    members: ClaimedWorkers,
     trial: u32,
     plan: String,
     /// Workers that were refused, by id, and why.
@@ -100,10 +100,10 @@ impl NatsFleet {
     /// Nobody answers there, or we are not let in.
     pub fn connect(
         address: &NatsAddress,
-        wanted: Wanted,
+        wanted: WantedWorkers,
         hear: impl FnMut(FleetNews) + Send + 'static,
     ) -> Result<NatsFleet, FleetError> {
-        // The login is not shown: whoever runs a worker there has it.
+        // The login is not shown: who runs a worker there has it.
         let line = format!("kvtrial worker {}", address.servers().join(","));
         NatsFleet::over(address, line, None, wanted, Box::new(hear))
     }
@@ -114,7 +114,7 @@ impl NatsFleet {
     /// The server does not answer.
     pub fn own(
         server: NatsServer,
-        wanted: Wanted,
+        wanted: WantedWorkers,
         hear: impl FnMut(FleetNews) + Send + 'static,
     ) -> Result<NatsFleet, FleetError> {
         let (address, line) = (server.address().clone(), server.line().to_owned());
@@ -125,14 +125,14 @@ impl NatsFleet {
         address: &NatsAddress,
         line: String,
         server: Option<NatsServer>,
-        wanted: Wanted,
+        wanted: WantedWorkers,
         hear: Box<dyn FnMut(FleetNews) + Send>,
     ) -> Result<NatsFleet, FleetError> {
         let study = host::fresh_secret()?.reveal()[..16].to_owned();
         let post = Post::connect(address, "kvtrial run")?;
         let (sender, letters) = channel();
         post.hear(subject::up(&study, subject::ANY), &sender, |letter| letter)?;
-        let beat = Head { version: VERSION.into(), study: study.clone(), ..Head::default() };
+        let beat = LetterHead { version: VERSION.into(), study: study.clone(), ..LetterHead::default() };
         post.beat(Some((subject::pulse(&study), beat.with(b""))));
         Ok(NatsFleet {
             post,
@@ -142,8 +142,8 @@ impl NatsFleet {
             line,
             study,
             wanted,
-            machine: Machine::this(),
-            members: Members::new(wanted.workers),
+            machine: MachineId::this(),
+            members: ClaimedWorkers::new(wanted.workers),
             trial: 0,
             plan: String::new(),
             refused: BTreeMap::new(),
@@ -161,9 +161,9 @@ impl NatsFleet {
         self.fill(goes_on)
     }
 
-    fn head(&self, say: Say) -> Head {
+    fn head(&self, say: Say) -> LetterHead {
         let (study, plan) = (self.study.clone(), self.plan.clone());
-        Head { version: VERSION.into(), study, trial: self.trial, plan, say }
+        LetterHead { version: VERSION.into(), study, trial: self.trial, plan, say }
     }
 
     fn tell(&self, id: &str, say: Say, body: &[u8]) {
@@ -173,7 +173,7 @@ impl NatsFleet {
     /// Takes note of a letter of a worker.
     fn note(&mut self, letter: &Letter) {
         let Some((_, id)) = subject::named(&letter.subject) else { return };
-        let Some((head, body)) = Head::read(&letter.bytes) else { return };
+        let Some((head, body)) = LetterHead::read(&letter.bytes) else { return };
         let now = Instant::now();
         if let Say::Hello(hello) = &head.say {
             return self.greet(id, &head, hello.clone(), now);
@@ -209,8 +209,8 @@ impl NatsFleet {
         }
     }
 
-    /// A worker is free: it gets a place, or is told why not.
-    fn greet(&mut self, id: &str, head: &Head, hello: Hello, now: Instant) {
+    /// A worker is free: it gets a place, or hears why not.
+    fn greet(&mut self, id: &str, head: &LetterHead, hello: Hello, now: Instant) {
         let elsewhere = self.wanted.reached_by == ReachedBy::ThisMachine && hello.machine != self.machine.text();
         let why = head.other_version().or_else(|| {
             elsewhere.then(|| {
@@ -295,18 +295,17 @@ impl NatsFleet {
     }
 
     fn missing(&self, joined: usize, of: usize, within: Duration) -> String {
-        let seconds = within.as_secs_f64();
         let line = self.line.split(' ').map(study::redact).collect::<Vec<_>>().join(" ");
         let refused: Vec<&str> = self.refused.values().map(String::as_str).collect();
-        let refused =
-            if refused.is_empty() { String::new() } else { format!("; refused: {}", refused.join("; ")) };
+        let refused = if refused.is_empty() { String::new() } else { format!("; refused: {}", refused.join("; ")) };
         let broken = match (self.post.refused(), self.post.broken_since()) {
             (Some(words), _) => format!("; NATS at {} lets nobody in: {words}", self.place),
             (None, Some(_)) => format!("; NATS at {} does not answer", self.place),
             (None, None) => String::new(),
         };
         format!(
-            "{joined} of {of} workers joined within {seconds:.0} s{refused}{broken}; on each machine run: {line}; or wait longer with --join-within"
+            "{joined} of {of} workers joined within {} s{refused}{broken}; on each machine run: {line}; or wait longer with --join-within",
+            within.as_secs_f64()
         )
     }
 

@@ -195,7 +195,9 @@ fn note(event: &Event, state: &mut State) {
     match event {
         Event::Connected => *state = State::default(),
         Event::Disconnected | Event::Closed => _ = state.broken_since.get_or_insert_with(Instant::now),
-        Event::ServerError(ServerError::AuthorizationViolation) => state.refused = Some("authorization violation".into()),
+        Event::ServerError(ServerError::AuthorizationViolation) => {
+            state.refused = Some("authorization violation".into())
+        }
         Event::ClientError(error) if error.to_string().contains("authorization") => {
             state.refused = Some(error.to_string());
         }

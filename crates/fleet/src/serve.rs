@@ -1,9 +1,9 @@
 //! The side of a worker: it waits until a study claims it, and stands between that and a fork server of its own.
 
 use crate::error::FleetError;
-use crate::life::{Life, SILENT};
-use crate::members::{Machine, host_name};
-use crate::message::{Head, Hello, Say, VERSION};
+use crate::life::{LifeSigns, SILENT};
+use crate::members::{MachineId, host_name};
+use crate::message::{Hello, LetterHead, Say, VERSION};
 use crate::parcel::{Parcel, parts};
 use crate::post::{Letter, Post};
 use crate::{NatsAddress, subject};
@@ -64,7 +64,7 @@ pub fn serve(
     post.hear(subject::pulse(subject::ANY), &said, Heard::Letter)?;
     post.tell_time(subject::clock(subject::ANY, &id))?;
     hear(WorkerNews::Waiting { name: name.clone(), place: address.place() });
-    let hello = Hello { name, cpus: host::allowed_cpus().len() as u32, machine: Machine::this().text() };
+    let hello = Hello { name, cpus: host::allowed_cpus().len() as u32, machine: MachineId::this().text() };
     let mut standing = Standing { post, id, hello, line, said, service: None, refused: BTreeSet::new(), hear };
     standing.stand(&heard, stop, address)
 }
@@ -113,7 +113,7 @@ struct Standing<'a> {
 /// The study that has claimed a worker.
 struct Service {
     study: String,
-    life: Life,
+    life: LifeSigns,
     trial: u32,
     plan: String,
     parcel: Parcel,
@@ -150,7 +150,7 @@ impl Standing<'_> {
     }
 
     fn read(&mut self, letter: &Letter) {
-        let Some((head, body)) = Head::read(&letter.bytes) else { return };
+        let Some((head, body)) = LetterHead::read(&letter.bytes) else { return };
         if head.say == Say::Call {
             return self.called(&head);
         }
@@ -175,7 +175,7 @@ impl Standing<'_> {
     }
 
     /// A study looks for workers.
-    fn called(&mut self, head: &Head) {
+    fn called(&mut self, head: &LetterHead) {
         if self.service.is_some() || self.refused.contains(&head.study) {
             return;
         }
@@ -184,10 +184,9 @@ impl Standing<'_> {
     }
 
     fn join(&mut self, study: String) {
-        let life = Life::since(Instant::now());
+        let life = LifeSigns::since(Instant::now());
         let (trial, plan, parcel) = (0, String::new(), Parcel::default());
-        self.service =
-            Some(Service { study, life, trial, plan, parcel, relay: None, number: 0, is_busy: false });
+        self.service = Some(Service { study, life, trial, plan, parcel, relay: None, number: 0, is_busy: false });
         self.tell(Say::Claimed, b"");
         self.beat();
         (self.hear)(WorkerNews::Claimed);
@@ -266,9 +265,11 @@ impl Standing<'_> {
         }
     }
 
-    fn head(&self, say: Say) -> Head {
-        let Some(Service { study, trial, plan, .. }) = &self.service else { return Head { say, ..Head::default() } };
-        Head { version: VERSION.into(), study: study.clone(), trial: *trial, plan: plan.clone(), say }
+    fn head(&self, say: Say) -> LetterHead {
+        let Some(Service { study, trial, plan, .. }) = &self.service else {
+            return LetterHead { say, ..LetterHead::default() };
+        };
+        LetterHead { version: VERSION.into(), study: study.clone(), trial: *trial, plan: plan.clone(), say }
     }
 
     /// Tells its study.
@@ -280,7 +281,7 @@ impl Standing<'_> {
 
     /// Tells a study that has not claimed it.
     fn tell_study(&self, study: &str, say: Say) {
-        let head = Head { version: VERSION.into(), study: study.to_owned(), say, ..Head::default() };
+        let head = LetterHead { version: VERSION.into(), study: study.to_owned(), say, ..LetterHead::default() };
         self.post.publish(subject::up(study, &self.id), head.with(b""));
     }
 }

@@ -74,8 +74,8 @@ pub use open::{Installation, KeptDirectory, OpenStore, Opening, default_base, op
 pub use ports::Ports;
 pub use process::{Exit, raise_open_files};
 pub use registry::end_all;
-pub use secret::fresh as fresh_secret;
 pub use room::free_disk_bytes;
+pub use secret::fresh as fresh_secret;
 pub use usage::ProcessUse;
 pub use user::User;
 pub use watch::{Sighting, Watched};

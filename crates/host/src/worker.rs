@@ -73,6 +73,11 @@ impl Drop for ForkServer {
     }
 }
 
+/// Notes that a worker whose fork server is gone has ended; it has become a child of this process then.
+pub fn reap(pid: Pid) {
+    process::reap(pid);
+}
+
 /// Kills a worker at once. Its id is not given to another process until the fork server gets its next command.
 pub fn kill(pid: Pid) {
     signal(pid, libc::SIGKILL);

@@ -55,14 +55,14 @@ pub struct FleetWorker {
     /// Processors it may use.
     pub cpus: u32,
     /// Where it is.
-    pub whereabouts: Whereabouts,
+    pub whereabouts: WorkerPlace,
     /// Its clock.
     pub clock: ClockReading,
 }
 
 /// Where a worker is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Whereabouts {
+pub enum WorkerPlace {
     /// On this machine: it uses the same processors.
     Here,
     /// On another.

@@ -49,7 +49,7 @@ pub use clear::{Cleared, clear};
 pub use error::RunError;
 pub use execution::{Execution, Workers};
 pub use faults::{AskedFault, Faults, PlannedFault, USUAL_SECONDS, USUAL_TIMEOUT, UsualFault};
-pub use fleet::{ClockReading, Fleet, FleetAccount, FleetEvent, FleetLink, FleetWorker, LocalFleet, Whereabouts};
+pub use fleet::{ClockReading, Fleet, FleetAccount, FleetEvent, FleetLink, FleetWorker, LocalFleet, WorkerPlace};
 pub use job_cache::{InputFacts, JobCache};
 pub use message::{Question, UnderWay};
 pub use observer::{About, Observer};

@@ -3,10 +3,10 @@
 //! kvtrial sends a [`Task`]; the worker answers with [`FromWorker`]s until it has done it, or [`FromWorker::Refused`] it. Before each phase and at
 //! the end of a trial it waits for an [`Order`], so that kvtrial can look at server and disk while nothing runs.
 
-use crate::shares::ShareFound;
 use crate::fleet::FleetAccount;
 use crate::fleet::tick::Tick;
-use crate::shares::Told;
+use crate::shares::ShareFound;
+use crate::shares::ShareReport;
 use check::CaseResult;
 use engine::{Outcome, Settings};
 use host::Location;
@@ -31,7 +31,7 @@ pub(crate) enum ToWorker {
     /// To the same: the change of nodes that its job asked for is over.
     Changed,
     /// To a share of a trial: what each of the shares has told before the next phase.
-    Told(Vec<Told>),
+    Told(Vec<ShareReport>),
     /// To the same: the phase begins when the monotonic clock of its machine shows this.
     Begin { at_ns: u64 },
 }
@@ -245,7 +245,7 @@ pub(crate) enum FromWorker {
     /// Of a share: what it did since the tick before, about once per second.
     Tick(UnderWay, Tick),
     /// Of a share: what the others must know before the next phase; waits for what they tell.
-    Tells(Told),
+    Tells(ShareReport),
     /// Of a share: all its clients stand at the line; waits for when the phase begins.
     Ready,
     /// Said in the name of all shares: what each of them did.

@@ -1,6 +1,6 @@
 //! A fork server and the worker it has forked, spoken to in the messages of somebody who may be on another machine.
 
-use host::worker::{ForkServer, kill};
+use host::worker::{ForkServer, kill, reap};
 use host::{Received, Sender};
 use serde::Deserialize;
 use std::io;
@@ -16,9 +16,10 @@ const LOOK: Duration = Duration::from_millis(25);
 /// No worker is there.
 const NOBODY: i32 = 0;
 
-/// Hands messages to a fork server's worker, and those of the worker to whoever made the relay. Dropping it ends both.
+/// Hands messages to a fork server's worker, and what that says to the one who made the relay. Dropping it ends both.
 pub struct Relay {
-    sender: Sender,
+    /// Gone when the relay ends: while somebody can speak to the fork server it stays.
+    sender: Option<Sender>,
     worker: Arc<AtomicI32>,
     over: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
@@ -70,12 +71,12 @@ impl Relay {
             }
             kill_worker(&present);
         })?;
-        Ok(Relay { sender, worker, over, thread: Some(thread) })
+        Ok(Relay { sender: Some(sender), worker, over, thread: Some(thread) })
     }
 
     /// Hands on a message; whether it could be.
     pub fn send(&self, message: &[u8]) -> bool {
-        self.sender.send(message).is_ok()
+        self.sender.as_ref().is_some_and(|sender| sender.send(message).is_ok())
     }
 
     /// Kills the worker that is at work, if there is one.
@@ -87,8 +88,13 @@ impl Relay {
 impl Drop for Relay {
     fn drop(&mut self) {
         self.over.store(true, Ordering::Relaxed);
+        self.sender = None;
         if let Some(thread) = self.thread.take() {
             let _ = thread.join(); // a panic in it has been reported there
+        }
+        match self.worker.load(Ordering::Relaxed) {
+            NOBODY => {}
+            pid => reap(pid),
         }
     }
 }

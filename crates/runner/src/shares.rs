@@ -18,7 +18,7 @@ pub(crate) struct ShareFound {
 
 /// What a share of a trial tells the others before each phase, and before everything is read again.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Told {
+pub(crate) struct ShareReport {
     /// Whether its phases so far were completed. Where those of one were not, none does more work.
     pub(crate) complete: bool,
     /// What its trial tells.

@@ -111,10 +111,7 @@ mod tests {
 
     fn progress(silent: Option<Duration>) -> FromWorker {
         let phase = UnderWay { name: "run".into(), timed: true, operations: None, carried: None };
-        FromWorker::Progress(
-            phase,
-            Progress { operations: 123, silent, ..Progress::default() },
-        )
+        FromWorker::Progress(phase, Progress { operations: 123, silent, ..Progress::default() })
     }
 
     #[test]

@@ -215,7 +215,12 @@ impl TrialRun<'_> {
         record.verdict = verdict;
         let put_off = record.read_back.and_then(|back| put_off::doubt(measured.work(), back));
         let shared = fleet.reasons.into_iter().chain(trust::spread(record.start_spread_s, measured.timed_s));
-        put_off.into_iter().chain(measured.broken).chain(died).chain(shared).for_each(|found| record.verdict.add(found));
+        put_off
+            .into_iter()
+            .chain(measured.broken)
+            .chain(died)
+            .chain(shared)
+            .for_each(|found| record.verdict.add(found));
         faults::undone(&record.faults, &record.verdict).into_iter().for_each(|found| record.verdict.add(found));
     }
 }

@@ -163,7 +163,7 @@ mod tests {
             client_threads: 1,
             cpus: 4,
             workers: &[],
-        server_load: Some(0.6),
+            server_load: Some(0.6),
         }
     }
 

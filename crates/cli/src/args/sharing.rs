@@ -45,9 +45,11 @@ pub struct SharingArguments {
 
 /// Options of `worker`.
 #[derive(Debug, Args)]
-#[command(after_help = "The study: kvtrial run ycsb -s redis://10.0.0.5 --workers 3 --nats nats://10.0.0.1 --clients 96\n\
+#[command(
+    after_help = "The study: kvtrial run ycsb -s redis://10.0.0.5 --workers 3 --nats nats://10.0.0.1 --clients 96\n\
                   Each of three machines: kvtrial worker nats://10.0.0.1\n\
-                  A password written *** is that of KVTRIAL_PASSWORD, of the file KVTRIAL_PASSWORD_FILE, or asked for.")]
+                  A password written *** is that of KVTRIAL_PASSWORD, of the file KVTRIAL_PASSWORD_FILE, or asked for."
+)]
 pub struct WorkerArguments {
     /// The NATS server over which studies find this machine: nats://[USER:PASSWORD@|:TOKEN@]HOST[:PORT], tls://...
     #[arg(value_name = "URL")]

@@ -27,7 +27,9 @@ pub(super) fn workers(text: &str) -> Result<WorkersArgument, String> {
 /// An address of this machine, with or without a port.
 pub(super) fn bind(text: &str) -> Result<(IpAddr, Option<u16>), String> {
     let with_port = text.parse::<SocketAddr>().map(|it| (it.ip(), Some(it.port())));
-    with_port.or_else(|_| text.parse().map(|ip| (ip, None))).map_err(|_| "use an address of this machine, such as 10.0.0.1 or 10.0.0.1:4222".into())
+    with_port
+        .or_else(|_| text.parse().map(|ip| (ip, None)))
+        .map_err(|_| "use an address of this machine, such as 10.0.0.1 or 10.0.0.1:4222".into())
 }
 
 pub(super) fn bound(text: &str) -> Result<Bound, String> {

@@ -11,7 +11,7 @@ use {
     crate::failure,
     crate::output::note,
     crate::password,
-    fleet::{FleetNews, NatsAddress, NatsFleet, NatsServer, NatsSpec, ReachedBy, ServerPlace, Wanted},
+    fleet::{FleetNews, NatsAddress, NatsFleet, NatsServer, NatsSpec, ReachedBy, ServerPlace, WantedWorkers},
     std::path::Path,
     study::Target,
 };
@@ -85,7 +85,7 @@ fn joining(_: &Plan, count: u32, _: &SharingArguments) -> Result<Execution, Comm
 fn joining(plan: &Plan, count: u32, arguments: &SharingArguments) -> Result<Execution, CommandFailure> {
     let is_private = plan.cells.iter().any(|cell| cell.spec.target == Target::Private);
     let reached_by = if is_private { ReachedBy::ThisMachine } else { ReachedBy::Anybody };
-    let wanted = Wanted { workers: count, within: arguments.join_within, reached_by };
+    let wanted = WantedWorkers { workers: count, within: arguments.join_within, reached_by };
     let mut nats = match &arguments.nats {
         Some(url) => {
             let address = address(url, arguments.nats_key.as_deref(), arguments.nats_ca.as_deref())?;
@@ -97,7 +97,9 @@ fn joining(plan: &Plan, count: u32, arguments: &SharingArguments) -> Result<Exec
         }
     };
     nats.await_workers(&mut || !host::interrupt::requested()).map_err(|words| match host::interrupt::requested() {
-        true => CommandFailure { message: "interrupted while waiting for workers".into(), status: failure::INTERRUPTED },
+        true => {
+            CommandFailure { message: "interrupted while waiting for workers".into(), status: failure::INTERRUPTED }
+        }
         false => CommandFailure::usage(words),
     })?;
     Ok(Execution::Fleet(Fleet::new(Box::new(nats), fork_server::line())))
@@ -117,7 +119,9 @@ fn tell(news: FleetNews) {
         FleetNews::Waiting { joined, of, line } => {
             note(&format!("kvtrial: {joined} of {of} workers are there. On each other machine run:\n  {line}"));
         }
-        FleetNews::Joined { name, joined, of } => note(&format!("kvtrial: worker {name} has joined ({joined} of {of})")),
+        FleetNews::Joined { name, joined, of } => {
+            note(&format!("kvtrial: worker {name} has joined ({joined} of {of})"))
+        }
         FleetNews::Refused { name, why } => note(&format!("kvtrial: worker {name} is refused: {why}")),
     }
 }

@@ -33,7 +33,11 @@ impl Nats {
 
     fn listening(port: u16, more: &[&str]) -> Nats {
         let mut server = Command::new("nats-server");
-        server.args(["-a", "127.0.0.1", "-p", &port.to_string()]).args(more).stderr(Stdio::null()).stdout(Stdio::null());
+        server
+            .args(["-a", "127.0.0.1", "-p", &port.to_string()])
+            .args(more)
+            .stderr(Stdio::null())
+            .stdout(Stdio::null());
         let child = server.spawn().expect("apt-get install nats-server");
         testkit::waiting::until("nats-server listens", || TcpStream::connect(("127.0.0.1", port)).is_ok());
         Nats { child, port }

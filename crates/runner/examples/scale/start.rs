@@ -1,4 +1,4 @@
-//! The common start: how far apart workers start that are told a time on their own clocks.
+//! The common start: how far apart workers start that each get a time of their own clock.
 
 use super::ticks::WORKERS;
 use data::wyrand::WyRand;

@@ -90,7 +90,8 @@ pub fn table(tick: &Tick) -> String {
 
 /// Returns what it takes to add up the histograms of all at the end of a trial: by one, and by a tree.
 pub fn merging(tick: &Tick) -> String {
-    let mut out = String::from("| workers | by one coordinator | by a tree of 100 per knot | levels |\n|---|---|---|---|\n");
+    let mut out =
+        String::from("| workers | by one coordinator | by a tree of 100 per knot | levels |\n|---|---|---|---|\n");
     for workers in WORKERS {
         let flat = tick.decode_and_add * workers as u32;
         let (mut left, mut levels, mut tree) = (workers, 0, Duration::ZERO);

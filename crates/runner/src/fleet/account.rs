@@ -127,7 +127,7 @@ fn middle(before: ClockReading, after: Option<ClockReading>) -> ClockReading {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{ClockReading, FleetWorker, Whereabouts};
+    use super::super::{ClockReading, FleetWorker, WorkerPlace};
     use super::Bookkeeper;
     use crate::message::{PhaseDone, UnderWay};
     use engine::Outcome;
@@ -156,7 +156,7 @@ mod tests {
         let worker = |name: &str, offset_ns: i64| FleetWorker {
             name: name.into(),
             cpus: 2,
-            whereabouts: Whereabouts::Elsewhere,
+            whereabouts: WorkerPlace::Elsewhere,
             clock: ClockReading { offset_ns, error_ns: 50_000 },
         };
         let mut books = Bookkeeper::new(&[worker("a", HOUR_NS), worker("b", -5)], &Share::split(5, 2));

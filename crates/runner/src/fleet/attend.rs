@@ -1,12 +1,12 @@
 //! One trial of a fleet: many workers report, one is heard.
 
 use super::account::Bookkeeper;
-use super::meet::{Attended, Stage};
+use super::meet::{Attended, Stage, named};
 use super::tick::{Tick, TickSum};
-use super::{FleetEvent, FleetLink, FleetWorker, Whereabouts};
+use super::{FleetEvent, FleetLink, FleetWorker, WorkerPlace};
 use crate::execution::{Departure, Hearing, LOOK, Wish, with_words};
 use crate::message::{Assignment, Finish, FromWorker, Order, PhaseDone, Refusal, Task, ToWorker};
-use crate::shares::{Told, finish_of_shares};
+use crate::shares::{ShareReport, finish_of_shares};
 use engine::{End, Outages, Settings};
 use host::Exit;
 use jobkit::{Job, JobError, Params, Share, TrialSetup};
@@ -16,14 +16,14 @@ use std::time::{Duration, Instant};
 use store::Capabilities;
 use study::{Reason, ReasonKind};
 
-/// How far ahead a common start is told: this, and several times as long as a message may take.
+/// How far ahead of a common start workers hear of it: this, and several times as long as a message may take.
 const LEAD: Duration = Duration::from_millis(30);
 const TIMES_AS_LONG: u64 = 8;
 
 /// How long workers that were killed may take to end.
 const KILLED_WITHIN: Duration = Duration::from_secs(1);
 
-/// How often the progress of all is told.
+/// How often the progress of all is reported.
 const PROGRESS_EVERY: Duration = Duration::from_millis(100);
 
 /// Gives a job with its input read.
@@ -77,7 +77,7 @@ struct Attending<'a> {
     job: Jobs<'a>,
     hearing: &'a mut dyn Hearing,
     books: Bookkeeper,
-    /// How far ahead a start is told.
+    /// How far ahead of a start workers hear of it.
     lead_ns: u64,
     progress_told: Option<Instant>,
     /// Why nothing will come of the trial any more.
@@ -156,7 +156,9 @@ impl Attending<'_> {
             FromWorker::Finished(finish) => self.meet(at, Stage::Finished(finish)),
             FromWorker::Tick(phase, tick) => self.tick(at, phase, &tick),
             // Of what precedes the trial: keys are looked for.
-            FromWorker::Progress(phase, progress) if at == 0 => self.hearing.hear(FromWorker::Progress(phase, progress)),
+            FromWorker::Progress(phase, progress) if at == 0 => {
+                self.hearing.hear(FromWorker::Progress(phase, progress))
+            }
             FromWorker::Does(doing) if at == 0 => self.hearing.hear(FromWorker::Does(doing)),
             FromWorker::Phase(done) => self.phase(at, done),
             FromWorker::Broken { phase, words } => {
@@ -213,7 +215,7 @@ impl Attending<'_> {
         let stages: Vec<Stage> = self.attended.iter_mut().map(|it| std::mem::take(&mut it.stage)).collect();
         match &stages[0] {
             Stage::Told(_) if stages.iter().all(|stage| matches!(stage, Stage::Told(_))) => {
-                let told: Vec<Told> = stages.into_iter().filter_map(Stage::told).collect();
+                let told: Vec<ShareReport> = stages.into_iter().filter_map(Stage::told).collect();
                 self.send_all(&ToWorker::Told(told));
             }
             Stage::Begins(phase) if stages.iter().all(|stage| matches!(stage, Stage::Begins(_))) => {
@@ -296,7 +298,7 @@ impl Attending<'_> {
         self.hold_against_plan(&phases);
         phases.clear();
         // The noise of this machine is what is left of its load without the work of its own workers.
-        let here = self.workers.iter().map(|worker| worker.whereabouts == Whereabouts::Here);
+        let here = self.workers.iter().map(|worker| worker.whereabouts == WorkerPlace::Here);
         let done = here.zip(done).filter_map(|(is_here, phase)| {
             let phase = *phase?;
             Some(if is_here { phase } else { PhaseDone { process_cpu_s: 0.0, ..phase } })
@@ -391,24 +393,5 @@ impl Attending<'_> {
         if let Ok(message) = serde_json::to_vec(message) {
             self.link.send(at, &message);
         }
-    }
-}
-
-impl Stage {
-    fn told(self) -> Option<Told> {
-        if let Stage::Told(told) = self { Some(told) } else { None }
-    }
-
-    fn finish(self) -> Option<Finish> {
-        if let Stage::Finished(finish) = self { Some(*finish) } else { None }
-    }
-}
-
-/// Adds who could not do it, where that is not the same for all.
-fn named(refusal: Refusal, worker: &str) -> Refusal {
-    match refusal {
-        Refusal::Store(words) => Refusal::Store(format!("worker {worker}: {words}")),
-        Refusal::Job(words) => Refusal::Job(format!("worker {worker}: {words}")),
-        other => other,
     }
 }

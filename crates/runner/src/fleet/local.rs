@@ -1,12 +1,12 @@
 //! A fleet on this machine: its workers are forked from fork servers of their own, and nothing stands between.
 
-use super::{ClockReading, FleetEvent, FleetLink, FleetWorker, Whereabouts};
+use super::{ClockReading, FleetEvent, FleetLink, FleetWorker, WorkerPlace};
 use crate::relay::{Relay, Relayed};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::Duration;
 use store::CommandLine;
 
-/// So many workers on this machine.
+/// Workers on this machine.
 pub struct LocalFleet {
     line: CommandLine,
     relays: Vec<Option<Relay>>,
@@ -15,7 +15,7 @@ pub struct LocalFleet {
 }
 
 impl LocalFleet {
-    /// Makes a fleet of so many workers, whose fork servers this command line starts.
+    /// Makes a fleet of this number of workers, whose fork servers this command line starts.
     pub fn new(size: u32, line: CommandLine) -> LocalFleet {
         let (said, heard) = channel();
         LocalFleet { line, relays: (0..size).map(|_| None).collect(), said, heard }
@@ -40,7 +40,7 @@ impl FleetLink for LocalFleet {
         let worker = |at: usize| FleetWorker {
             name: format!("local {}", at + 1),
             cpus,
-            whereabouts: Whereabouts::Here,
+            whereabouts: WorkerPlace::Here,
             clock: ClockReading::default(),
         };
         Ok((0..self.relays.len()).map(worker).collect())
@@ -48,7 +48,7 @@ impl FleetLink for LocalFleet {
 
     fn send(&mut self, worker: usize, message: &[u8]) {
         if let Some(relay) = &self.relays[worker] {
-            relay.send(message); // one that is gone is told of as lost
+            relay.send(message); // one that is gone is reported as lost
         }
     }
 

@@ -1,8 +1,8 @@
 //! What is heard of one worker of a fleet, and where all of them meet.
 
 use super::tick::TickSum;
-use crate::message::{Finish, FromWorker, OpenedStore, PhaseDone, UnderWay};
-use crate::shares::Told;
+use crate::message::{Finish, FromWorker, OpenedStore, PhaseDone, Refusal, UnderWay};
+use crate::shares::ShareReport;
 use jobkit::Share;
 use std::time::{Duration, Instant};
 
@@ -13,7 +13,7 @@ pub(super) enum Stage {
     #[default]
     Busy,
     /// It has told what the others must know before the next phase, and waits for what they tell.
-    Told(Told),
+    Told(ShareReport),
     /// It is about to begin a phase, and waits for an order.
     Begins(UnderWay),
     /// All its clients stand at the line, and wait for when the phase begins.
@@ -22,6 +22,16 @@ pub(super) enum Stage {
     Finished(Box<Finish>),
     /// Its process has ended.
     Gone,
+}
+
+impl Stage {
+    pub(super) fn told(self) -> Option<ShareReport> {
+        if let Stage::Told(told) = self { Some(told) } else { None }
+    }
+
+    pub(super) fn finish(self) -> Option<Finish> {
+        if let Stage::Finished(finish) = self { Some(*finish) } else { None }
+    }
 }
 
 /// One worker of a fleet.
@@ -71,5 +81,14 @@ impl Attended {
             (None, None) => format!("{} operations", study::whole(self.ticks.operations)),
         };
         format!("at {seconds:.1} s with {done} (while: {})", phase.name)
+    }
+}
+
+/// Adds who could not do it, where that is not the same for all.
+pub(super) fn named(refusal: Refusal, worker: &str) -> Refusal {
+    match refusal {
+        Refusal::Store(words) => Refusal::Store(format!("worker {worker}: {words}")),
+        Refusal::Job(words) => Refusal::Job(format!("worker {worker}: {words}")),
+        other => other,
     }
 }

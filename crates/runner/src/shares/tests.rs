@@ -1,6 +1,6 @@
 //! Shares in threads of this process, on one store, as workers carry them out: what they say is sent as text, then joined.
 
-use super::{PhasesDone, ShareFound, Told, finish_of_shares};
+use super::{PhasesDone, ShareFound, ShareReport, finish_of_shares};
 use crate::message::{Assignment, ChangedBy, Finish, FromWorker, Order, PhaseDone, UnderWay};
 use crate::worker::bench::{Bench, Link};
 use crate::worker::phases::{Extent, phases};
@@ -22,7 +22,7 @@ fn sent<T: Serialize + DeserializeOwned>(it: &T) -> T {
 
 /// Where shares meet.
 struct Table {
-    told: Mutex<Vec<Told>>,
+    told: Mutex<Vec<ShareReport>>,
     all: Barrier,
 }
 
@@ -49,7 +49,7 @@ impl Link for Seat<'_> {
         Order::Go
     }
 
-    fn exchange(&mut self, told: Told) -> Vec<Told> {
+    fn exchange(&mut self, told: ShareReport) -> Vec<ShareReport> {
         self.table.told.lock().unwrap()[self.number] = sent(&told);
         self.table.all.wait();
         let told = self.table.told.lock().unwrap().clone();
@@ -88,7 +88,7 @@ fn carried_out(job: &dyn Job, workers: u32) -> (Vec<Vec<String>>, Vec<Vec<PhaseD
     let clients = 7;
     let setup = TrialSetup::alone(clients, store.capabilities().clone(), 42);
     let shares = Share::split(clients, workers);
-    let nothing = Told { complete: true, part: Default::default() };
+    let nothing = ShareReport { complete: true, part: Default::default() };
     let table = Table { told: Mutex::new(vec![nothing; shares.len()]), all: Barrier::new(shares.len()) };
     let run = |share: Share| {
         let mut seat = Seat { table: &table, number: share.number as usize, begun: Vec::new(), done: Vec::new() };

@@ -1,7 +1,7 @@
 //! What a worker has at hand, and who hears it.
 
 use crate::message::{FromWorker, Order};
-use crate::shares::Told;
+use crate::shares::ShareReport;
 use engine::Begin;
 use jobkit::{Job, JobError, Params};
 use std::sync::Arc;
@@ -17,7 +17,7 @@ pub(crate) trait Link {
     fn ask(&mut self, report: FromWorker) -> Order;
 
     /// Tells all shares of the trial this before their next phase, and waits for what each of them told, in their order.
-    fn exchange(&mut self, told: Told) -> Vec<Told> {
+    fn exchange(&mut self, told: ShareReport) -> Vec<ShareReport> {
         vec![told]
     }
 

@@ -2,7 +2,7 @@
 
 use crate::job_cache::JobCache;
 use crate::message::{Assignment, FromWorker, Order, Task, ToWorker};
-use crate::shares::Told;
+use crate::shares::ShareReport;
 use crate::worker::bench::{Bench, Link};
 use crate::worker::work::perform;
 use engine::Begin;
@@ -127,7 +127,7 @@ fn next(receiver: &mut Receiver) -> Option<ToWorker> {
 /// What kvtrial says to a worker that waits for it.
 enum Heard {
     Order(Order),
-    Told(Vec<Told>),
+    Told(Vec<ShareReport>),
     Begin { at_ns: u64 },
 }
 
@@ -181,11 +181,11 @@ impl Link for Remote {
         self.heard.iter().find_map(order).unwrap_or(Order::Stop)
     }
 
-    fn exchange(&mut self, told: Told) -> Vec<Told> {
+    fn exchange(&mut self, told: ShareReport) -> Vec<ShareReport> {
         self.send(&FromWorker::Tells(told.clone()));
         match self.heard.recv() {
             Ok(Heard::Told(all)) => all,
-            _ => vec![Told { complete: false, ..told }], // it is to stop
+            _ => vec![ShareReport { complete: false, ..told }], // it is to stop
         }
     }
 

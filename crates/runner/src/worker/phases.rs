@@ -2,7 +2,7 @@
 
 use crate::fleet::tick::Ticker;
 use crate::message::{Assignment, Doing, FromWorker, Order, PhaseDone, UnderWay};
-use crate::shares::{PhasesDone, Told};
+use crate::shares::{PhasesDone, ShareReport};
 use crate::worker::bench::{Bench, Link};
 use crate::worker::growth::Watch;
 use crate::worker::history::Recording;
@@ -143,7 +143,7 @@ impl Running<'_, '_, '_, '_> {
         }
         let Running { trial, link, .. } = self;
         let met = trial.tell(index).and_then(|part| {
-            let told = link.exchange(Told { complete, part });
+            let told = link.exchange(ShareReport { complete, part });
             let complete = told.iter().all(|told| told.complete);
             told.into_iter().try_for_each(|told| trial.hear(index, told.part)).map(|()| complete)
         });
@@ -155,7 +155,7 @@ impl Running<'_, '_, '_, '_> {
         if self.assignment.settings.share().is_whole() {
             return complete;
         }
-        let told = Told { complete, part: SharePart::default() };
+        let told = ShareReport { complete, part: SharePart::default() };
         self.link.exchange(told).iter().all(|told| told.complete)
     }
 

@@ -147,7 +147,7 @@ pub struct Capabilities {
     pub reduction: Support,
     /// The way in which the store itself keeps and combines sets of ids ([`KeepSets`](crate::KeepSets)); `None`: it has
     /// no sets.
-    #[serde(skip)] // named by text that lives as long as the program: whoever needs it asks the declaration
+    #[serde(skip)] // named by text that lives as long as the program: who needs it asks the declaration
     pub sets: Option<SetWay>,
     /// The databases an address may name.
     pub databases: Databases,
