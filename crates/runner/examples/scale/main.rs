@@ -1,6 +1,6 @@
 //! What limits one study on many machines: figures measured on this machine, and what follows from them for up to 10,000 workers.
 //!
-//! `cargo run --release -p kvtrial-runner --example scale` prints the tables of `docs/scale.md`. What is measured differs from machine to machine; what is simulated
+//! `cargo run --release -p kvtrial-runner --example scale` prints the tables. What is measured differs from machine to machine; what is simulated
 //! is the same for the same measured figures, as its random numbers are seeded.
 
 mod cost;
