@@ -115,7 +115,7 @@ pub trait Trial: Send + Sync {
 
     /// Carries out a phase that asks something of the store as a whole (compaction, a reduction) instead of sending operations:
     /// `Some` when it is one. Called with the clock running; the store may take `patience`. Of a trial in several shares each is called,
-    /// and the [first](Share::is_first) asks the store.
+    /// and the [first](crate::Share::is_first) asks the store.
     fn whole(&self, phase: usize, store: &dyn Store, patience: Duration) -> Option<Result<(), StoreError>> {
         let _ = (phase, store, patience);
         None

@@ -1,5 +1,8 @@
 //! Options of a study on several machines, and of those that lend it theirs.
 
+// The brackets of its help are those of a command line.
+#![allow(rustdoc::broken_intra_doc_links)]
+
 use super::values::{bind, duration, workers};
 use clap::Args;
 use std::net::IpAddr;
