@@ -32,7 +32,7 @@ mod tests {
     use super::{RoundTrip, reading};
 
     #[test]
-    fn the_offset_is_within_its_error_however_slow_either_way_is_and_whoever_booted_first() {
+    fn the_offset_is_within_its_error_at_any_delay_of_either_way_and_with_either_clock_ahead() {
         for offset_ns in [3_600_000_000_000_i64, -3_600_000_000_000, 0] {
             let trip = |there_ns: u64, back_ns: u64| {
                 let asked_ns = 7_200_000_000_000_u64;

@@ -285,7 +285,7 @@ fn refusing() -> Rule {
 }
 
 #[test]
-fn what_failed_in_one_share_is_forgiven_by_whoever_reads_it_and_accounted_for_once() {
+fn what_failed_in_one_share_is_forgiven_by_the_share_that_reads_it_and_accounted_for_once() {
     for (name, data, set) in SHARED {
         if set.contains("batch=10") || set == "policy=cas" {
             continue; // which write of a batch is the first is another in each run, and which client comes first
