@@ -4,7 +4,7 @@ use crate::last_words::Words;
 use crate::process::{self, Exit, Pid, signal};
 use std::io;
 use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// The time that a helper may take to end when it is asked to.
 const FAREWELL: Duration = Duration::from_secs(1);
@@ -50,14 +50,7 @@ impl Helper {
 impl Drop for Helper {
     fn drop(&mut self) {
         signal(self.pid, libc::SIGTERM);
-        let begun = Instant::now();
-        while process::exit_of(self.pid).is_none() {
-            if begun.elapsed() > FAREWELL {
-                signal(self.pid, libc::SIGKILL);
-            }
-            std::thread::sleep(Duration::from_millis(1));
-        }
-        process::reap(self.pid);
+        process::see_off(self.pid, FAREWELL);
     }
 }
 

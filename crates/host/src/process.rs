@@ -8,6 +8,7 @@ use std::process::Command;
 use std::sync::OnceLock;
 use std::sync::mpsc::{self, Sender, SyncSender};
 use std::thread;
+use std::time::{Duration, Instant};
 
 /// A process id as the kernel counts them.
 pub type Pid = libc::pid_t;
@@ -84,6 +85,18 @@ pub fn exit_of(pid: Pid) -> Option<Exit> {
         (_, libc::CLD_EXITED) => Some(Exit::Status(status)),
         _ => Some(Exit::Signal(status)),
     }
+}
+
+/// Waits until a child that was asked to end has, kills it when that takes longer, and reaps it.
+pub fn see_off(pid: Pid, farewell: Duration) {
+    let begun = Instant::now();
+    while exit_of(pid).is_none() {
+        if begun.elapsed() > farewell {
+            signal(pid, libc::SIGKILL);
+        }
+        thread::sleep(Duration::from_millis(1));
+    }
+    reap(pid);
 }
 
 /// Takes a child that has ended out of the process table; does nothing to any other process.

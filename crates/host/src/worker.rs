@@ -12,7 +12,7 @@ use std::fs;
 use std::io;
 use std::os::fd::{FromRawFd, OwnedFd};
 use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use store::CommandLine;
 
 /// The number by which the system takes a worker sooner than others when memory runs out (0: as soon as others, 1000: first of all).
@@ -62,14 +62,7 @@ impl Drop for ForkServer {
     /// The end of the channel is its sign to end.
     fn drop(&mut self) {
         self.ends = None;
-        let begun = Instant::now();
-        while process::exit_of(self.pid).is_none() {
-            if begun.elapsed() > FAREWELL {
-                signal(self.pid, libc::SIGKILL);
-            }
-            std::thread::sleep(Duration::from_millis(1));
-        }
-        process::reap(self.pid);
+        process::see_off(self.pid, FAREWELL);
     }
 }
 
