@@ -131,7 +131,9 @@ fn counters_are_recorded_where_each_increment_says_which_it_is() {
     let found = history(&ran);
     let contradicted = found["contradicted_keys"].as_u64().unwrap();
     assert!((1..=server.told().len() as u64).contains(&contradicted), "{found}\n{}", ran.said());
-    assert!(found["smallest"].as_array().unwrap().iter().any(|it| it["act"] == "increase"), "{found}");
+    // Two increments that say the same number; where the second of them was the key's last, the read of a number that none has said.
+    let increments = found["smallest"].as_array().unwrap().iter().filter(|it| it["act"] == "increase").count();
+    assert!(increments > 0 || found["flaw"] == "never_written", "{found}");
 }
 
 /// The histories of the cuts of the only case.

@@ -283,7 +283,7 @@ mod tests {
         let bundle = Bundle { made_of, ..TWO };
         let directory = tempfile::tempdir().unwrap();
         let write = |name: &str, text: &str| std::fs::write(directory.path().join(name), text).unwrap();
-        ["engine.so", "Cargo.lock"].map(|name| write(name, ""));
+        ["engine.so", "Cargo.lock"].iter().for_each(|name| write(name, ""));
         assert!(!bundle.is_whole(directory.path()), "a source is missing");
         write("engine.rs", "fn put() { todo!() }");
         assert!(!bundle.is_whole(directory.path()), "a source is another");
