@@ -4,9 +4,10 @@
 //! Durability, by Tkrzw's documentation and source. At `none` the file is updated in place (`UPDATE_IN_PLACE`, the library's
 //! default); a kill in the middle of an update can lose records stored long before. At `os` what is written is added at the end of
 //! the file (`UPDATE_APPENDING`) and nothing before it is touched but links, so after a kill the library restores all of it when
-//! it opens the file. At `commit` the file is flushed as well (`Synchronize`, hard) before a write is acknowledged. At both levels
-//! writers queue at a lock of the adapter: a record that another thread had only half written would end the search for those
-//! behind it. An appending file grows with every write; compaction (`Rebuild`) makes it small again.
+//! it opens the file. Each record has a checksum (`RECORD_CRC_32`): without one a record that was half written comes back torn. At
+//! `commit` the file is flushed as well (`Synchronize`, hard) before a write is acknowledged. At both levels writers queue at a lock
+//! of the adapter: a record that another thread had only half written would end the search for those behind it. An appending file
+//! grows with every write; compaction (`Rebuild`) makes it small again.
 //!
 //! Append, put-if-absent, compare-and-set and put-many are calls of the library. A counter is `Process` with an addition, stored as
 //! the library's own `Increment` stores it; that one cannot tell its sign of failure from the least number.
@@ -65,7 +66,10 @@ const CAPABILITIES: Capabilities = Capabilities {
 fn open(spec: &Spec, directory: &Path) -> Result<Box<dyn Store>, StoreError> {
     let info = &STORES[0];
     let durability = info.durability(spec)?;
-    let mode = if durability == Durability::None { "UPDATE_IN_PLACE" } else { "UPDATE_APPENDING" };
+    let mode = match durability {
+        Durability::None => "UPDATE_IN_PLACE",
+        _ => "UPDATE_APPENDING,record_crc_mode=RECORD_CRC_32",
+    };
     let mut parameters = format!("no_wait=true,update_mode={mode}");
     if let Some(buckets) = BUCKETS.asked::<u64>(spec)? {
         parameters += &format!(",num_buckets={buckets}");
