@@ -53,9 +53,9 @@ stores! {
     memcached_is_correct = "memcached",
     memcached_over_a_unix_socket_is_correct = "memcached-unix",
     memcached_with_large_items_is_correct = "memcached,item=4m",
-    #[cfg(any(feature = "mysql", feature = "full"))] mysql_is_correct = "mysql",
+    #[cfg(any(feature = "mysql", feature = "full"))] #[ignore = "half a minute; its unix socket is tried by every ./test"] mysql_is_correct = "mysql",
     #[cfg(any(feature = "mysql", feature = "full"))] mysql_over_a_unix_socket_is_correct = "mysql-unix",
-    #[cfg(any(feature = "postgres", feature = "full"))] postgres_is_correct = "postgres",
+    #[cfg(any(feature = "postgres", feature = "full"))] #[ignore = "half a minute; its unix socket is tried by every ./test"] postgres_is_correct = "postgres",
     #[cfg(any(feature = "postgres", feature = "full"))] postgres_over_a_unix_socket_is_correct = "postgres-unix",
 }
 
