@@ -1,7 +1,8 @@
-//! Faults that are asked for: nodes of a private deployment killed, stopped, frozen and started again while a trial runs. What a job asks for
+//! Faults that are asked for: nodes of a private deployment killed, stopped, frozen, cut off and started again while a trial runs. What a job asks for
 //! ([`changes`]) is one of them.
 
 mod asked;
+mod cut;
 mod planned;
 mod undone;
 mod watch;
@@ -10,11 +11,11 @@ mod window;
 use crate::changes;
 use crate::measured::Measured;
 use crate::planned_cell::{PlannedCell, seconds};
-use crate::stroke::strike;
+use crate::stroke::{end_stroke, strike};
 use analysis::{LOOK_S, TOGETHER_S};
 use engine::Outages;
 use host::Nodes;
-use jobkit::{NodeAct, Stroke};
+use jobkit::NodeAct;
 use planned::{CHANGE, restart_in_vain};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -67,6 +68,9 @@ impl Faults {
             let planned = faults.of_nodes(nodes)?;
             if let Some(fault) = restart_in_vain(&planned) {
                 return Err(format!("--fault '{fault}': that node runs then; have it killed or stopped before"));
+            }
+            if let Some(fault) = planned.iter().find(|fault| fault.cuts()) {
+                cut::check(cell.info, spec).map_err(|problem| format!("--fault '{fault}': {problem}"))?;
             }
             for fault in &planned {
                 match fault.act.node() {
@@ -168,7 +172,7 @@ impl Happened {
 #[derive(Clone, Copy)]
 enum Step {
     Do(usize),
-    Thaw(usize),
+    End(usize),
 }
 
 impl Faulting {
@@ -254,21 +258,23 @@ impl Faulting {
         }
         for (at, it) in self.state().happened.iter().enumerate().filter(|(at, _)| Some(*at) != change) {
             steps.push((it.fault.at, Step::Do(at)));
-            if let NodeAct::Strike(_, Stroke::Freeze(length)) = it.fault.act {
-                steps.push((it.fault.at + length, Step::Thaw(at)));
+            if let NodeAct::Strike(_, stroke) = it.fault.act
+                && let Some(time) = stroke.time()
+            {
+                steps.push((it.fault.at + time, Step::End(at)));
             }
         }
         steps.sort_by_key(|(at, _)| *at);
         for (due, step) in steps {
             let at = match step {
-                Step::Do(at) | Step::Thaw(at) => at,
+                Step::Do(at) | Step::End(at) => at,
             };
             if !self.wait(due.saturating_sub(LEADERS_BEFORE)) {
                 return;
             }
             let led = match step {
                 Step::Do(_) => self.led(at, nodes),
-                Step::Thaw(_) => None,
+                Step::End(_) => None,
             };
             if !self.wait(due) {
                 return;
@@ -304,7 +310,7 @@ impl Faulting {
 
     /// Carries out a step; what was done, if it was.
     fn carry_out_step(&self, step: Step, nodes: &Nodes) -> Option<NodeAct<usize>> {
-        let (Step::Do(at) | Step::Thaw(at)) = step;
+        let (Step::Do(at) | Step::End(at)) = step;
         let (act, name) = {
             let mut state = self.state();
             let it = &mut state.happened[at];
@@ -314,7 +320,7 @@ impl Faulting {
             (it.fault.act, it.node.clone())
         };
         let (done, ends): (Result<(), StoreError>, bool) = match (step, act) {
-            (Step::Thaw(_), _) => (nodes.thaw(&name), true),
+            (Step::End(_), NodeAct::Strike(_, stroke)) => (end_stroke(nodes, &name, stroke), true),
             (_, NodeAct::Strike(_, stroke)) => (strike(nodes, &name, stroke), false),
             (_, NodeAct::Restart(_)) => (nodes.restart(&name), true),
             (_, NodeAct::Add) => (nodes.join().map(drop), true),

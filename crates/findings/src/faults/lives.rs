@@ -17,6 +17,8 @@ pub(crate) enum NodeDoing {
     Runs,
     /// The node keeps its connections and answers nobody.
     Frozen,
+    /// The node hears nothing of the others, and clients reach it.
+    CutOff,
 }
 
 /// Returns the nodes of a trial, those added while it ran last; none of a store that is one server.
@@ -50,10 +52,11 @@ fn parts(node: &str, faults: &[FaultRecord], end_s: f64) -> Vec<(NodeDoing, f64,
                 parts.extend(before);
                 None
             }
-            "freeze" => {
+            act @ ("freeze" | "cut") => {
                 parts.extend(before);
                 let until_s = fault.until_s.unwrap_or(end_s);
-                parts.push((NodeDoing::Frozen, at_s, until_s));
+                let doing = if act == "cut" { NodeDoing::CutOff } else { NodeDoing::Frozen };
+                parts.push((doing, at_s, until_s));
                 Some(until_s)
             }
             // It was not there before.

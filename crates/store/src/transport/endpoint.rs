@@ -3,6 +3,7 @@
 use crate::tls::Trust;
 use serde::{Deserialize, Serialize};
 use std::fmt;
+use std::net::Ipv4Addr;
 use std::path::PathBuf;
 use study::{Address, Authority, Secret};
 
@@ -24,7 +25,12 @@ pub struct Endpoint {
 impl Endpoint {
     /// Returns a server on this machine's loopback, without login.
     pub fn loopback(port: u16) -> Endpoint {
-        Endpoint::at(Address::Tcp { host: "127.0.0.1".into(), port: Some(port) })
+        Endpoint::tcp_at(Ipv4Addr::LOCALHOST, port)
+    }
+
+    /// Returns a server at this address, without login.
+    pub fn tcp_at(address: Ipv4Addr, port: u16) -> Endpoint {
+        Endpoint::at(Address::Tcp { host: address.to_string(), port: Some(port) })
     }
 
     /// Returns a server behind a unix socket, without login.
