@@ -5,7 +5,9 @@ use crate::common;
 
 use common::{Desk, Ran, once};
 use serde_json::Value;
-use std::process::{Command, Stdio};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use testkit::waiting::until;
 
 /// Why it cannot be tried here; `None`: it can.
 fn obstacle() -> Option<&'static str> {
@@ -69,8 +71,8 @@ fn members_of_etcd_that_hear_nothing_of_each_other_acknowledge_nothing_and_lose_
         return eprintln!("not tried: {obstacle}");
     }
     let desk = Desk::new();
-    let cuts = ["at 2s cut 1 for 2s", "at 2s cut 2 for 2s"];
-    let ran = split(&desk, "etcd,durability=os,nodes=3", "--set records=200 --set seconds=8 --rate 200", &cuts);
+    let cuts = ["at 1s cut 1 for 2s", "at 1s cut 2 for 2s"];
+    let ran = split(&desk, "etcd,durability=os,nodes=3", "--set records=200 --set seconds=6 --rate 200", &cuts);
     let trial = trial(&ran);
     let longest_s = longest_dark_s(trial);
     assert!(
@@ -83,5 +85,135 @@ fn members_of_etcd_that_hear_nothing_of_each_other_acknowledge_nothing_and_lose_
     let history = &trial["history"];
     assert!(history["unknown"].as_u64() > Some(0) && history["operations"].as_u64() > Some(400), "{history}");
     assert_eq!(trial["read_back"]["records"], 200, "{}", trial["read_back"]);
-    went_on_until(trial, 7.0);
+    went_on_until(trial, 5.0);
+}
+
+#[test]
+fn etcd_goes_on_while_one_member_hears_nothing_of_the_others_and_clients_of_all_three_see_one_copy() {
+    if let Some(obstacle) = obstacle() {
+        return eprintln!("not tried: {obstacle}");
+    }
+    let desk = Desk::new();
+    let load = "--set records=200 --set seconds=6 --rate 200";
+    let ran = split(&desk, "etcd,durability=os,nodes=3", load, &["at 1s cut 1 for 3s"]);
+    assert_kept_its_promises(&ran);
+    let trial = trial(&ran);
+    assert!(trial["history"]["operations"].as_u64() > Some(400), "{}", trial["history"]);
+    let during = trial["series"].as_array().unwrap().iter().filter(|point| point["at_s"].as_f64() > Some(3.0));
+    let answered: u64 = during
+        .filter(|point| point["at_s"].as_f64() < Some(4.0))
+        .map(|point| point["operations"].as_u64().unwrap_or_else(|| panic!("{point}")))
+        .sum();
+    assert!(answered > 0, "nothing was answered in the last second of the cut\n{}", ran.said());
+    assert!(ran.stdout.contains("node1 was cut off from the others from 1.0 s to 4."), "{}", ran.said());
+}
+
+#[test]
+fn a_master_of_redis_that_is_cut_off_acknowledges_what_is_lost_when_another_has_taken_over() {
+    if let Some(obstacle) = obstacle() {
+        return eprintln!("not tried: {obstacle}");
+    }
+    let desk = Desk::new();
+    let store = "redis-cluster,node-timeout=1000,replicas=1";
+    let load = "--set records=5000 --set theta=0 --set seconds=6 --rate 500 --seed 46";
+    let ran = split(&desk, store, load, &["at 1s cut 1 for 4s"]);
+    let trial = trial(&ran);
+    let (lost, history) = (trial["writes"]["lost"].as_u64().unwrap(), &trial["history"]);
+    assert!(lost > 0, "{}\n{}", trial["writes"], ran.said());
+    assert!(history["contradicted_keys"].as_u64() >= Some(lost), "{lost} lost: {history}");
+    assert!(history["stale_reads"].as_u64() >= Some(lost), "{lost} lost: {history}");
+    assert_eq!((ran.verdict(), ran.why("lost_updates").is_some()), ("void", true), "{}", ran.said());
+    let by = &faults(trial)[0]["taken_over"];
+    assert!(by["at_s"].as_f64() > Some(2.0) && by["at_s"].as_f64() < Some(5.0), "{by}\n{}", ran.said());
+}
+
+#[test]
+fn nats_loses_nothing_and_shows_one_copy_while_each_of_its_servers_in_turn_hears_nothing_of_the_others() {
+    if let Some(obstacle) = obstacle() {
+        return eprintln!("not tried: {obstacle}");
+    }
+    let desk = Desk::new();
+    let cuts = ["at 1s cut 1 for 1s", "at 3s cut 2 for 1s", "at 5s cut 3 for 1s"];
+    let ran = split(&desk, "nats,nodes=3", "--set records=200 --set seconds=7 --rate 300", &cuts);
+    assert_kept_its_promises(&ran);
+    assert!(trial(&ran)["history"]["operations"].as_u64() > Some(600), "{}", trial(&ran)["history"]);
+    went_on_until(trial(&ran), 6.0);
+}
+
+#[test]
+fn a_store_whose_nodes_cannot_be_cut_off_is_refused_with_those_that_can() {
+    if let Some(obstacle) = obstacle() {
+        return eprintln!("not tried: {obstacle}");
+    }
+    for (store, why) in [
+        ("redis", "has one node, which hears of no other"),
+        ("etcd", "has one node, which hears of no other"),
+        ("redis-unix,nodes=4", "has nodes that speak to each other in no way that kvtrial can cut"),
+        ("sqlite", "has no server that kvtrial started"),
+        ("redis-cluster://127.0.0.1:1", "has no server that kvtrial started"),
+    ] {
+        let desk = Desk::new();
+        let mut command = desk.command(&format!("run ycsb -s {store} --out out --set seconds=3"));
+        let ran = desk.finished(command.args(["--fault", "at 1s cut 1 for 1s"]).output().unwrap());
+        assert_eq!(ran.status, 2, "{}", ran.said());
+        assert!(ran.stderr.contains("at 1s cut 1 for 1s") && ran.stderr.contains(why), "{}", ran.said());
+        assert!(ran.study.is_none() && desk.left_behind().is_empty(), "{}", ran.said());
+    }
+}
+
+/// The network namespace of a process.
+fn namespace(pid: &str) -> Option<PathBuf> {
+    std::fs::read_link(format!("/proc/{pid}/ns/net")).ok()
+}
+
+/// The processes in network namespaces for which this is so.
+fn processes(is_meant: impl Fn(&str, &Path) -> bool) -> Vec<String> {
+    let pids = std::fs::read_dir("/proc").unwrap().filter_map(|entry| entry.ok()?.file_name().into_string().ok());
+    pids.filter(|pid| namespace(pid).is_some_and(|namespace| is_meant(pid, &namespace))).collect()
+}
+
+/// A run with a node that is cut off; the network namespaces that it has.
+fn cut_off(desk: &Desk) -> (Child, Vec<PathBuf>) {
+    let words = once("ycsb", "redis-cluster", &["--set records=100 --set seconds=50 --rate 100 --clients 3 --out out"]);
+    let mut command = desk.command(&format!("run {words}"));
+    let child = command.args(["--fault", "at 100ms cut 1 for 40s"]).spawn().unwrap();
+    let base = desk.path().join("base");
+    let of_it = |pid: &str, _: &Path| {
+        std::fs::read_link(format!("/proc/{pid}/cwd")).is_ok_and(|directory| directory.starts_with(&base))
+    };
+    let hears_nothing = |pid: &String| {
+        let net = format!("--net=/proc/{pid}/ns/net");
+        let known = Command::new("nsenter").args([&net, "ip", "neigh"]).output().unwrap().stdout;
+        String::from_utf8_lossy(&known).contains("02:00:00:00:00:99")
+    };
+    until("all nodes hear nothing of one of them", || {
+        let nodes = processes(of_it);
+        nodes.len() >= 3 && nodes.iter().filter(|pid| hears_nothing(pid)).count() == 3
+    });
+    let mut found: Vec<PathBuf> = processes(of_it).iter().filter_map(|pid| namespace(pid)).collect();
+    found.extend(namespace(&child.id().to_string()));
+    found.sort();
+    found.dedup();
+    (child, found)
+}
+
+#[test]
+fn nothing_is_left_of_a_network_when_kvtrial_is_interrupted_or_killed() {
+    if let Some(obstacle) = obstacle() {
+        return eprintln!("not tried: {obstacle}");
+    }
+    for signal in [libc::SIGINT, libc::SIGKILL] {
+        let desk = Desk::new();
+        let (mut child, namespaces) = cut_off(&desk);
+        let outside = namespace("self").unwrap();
+        assert!(namespaces.len() == 4 && !namespaces.contains(&outside), "{namespaces:?}");
+        // SAFETY: the child is ours and has not been waited for.
+        assert_eq!(unsafe { libc::kill(child.id().cast_signed(), signal) }, 0);
+        child.wait().unwrap();
+        let is_one = |_: &str, namespace: &Path| namespaces.iter().any(|it| it == namespace);
+        until("no process is in the namespaces", || processes(is_one).is_empty());
+        until("no directory is left", || desk.left_behind().is_empty());
+        let links = std::fs::read_dir("/sys/class/net").unwrap().map(|link| link.unwrap().file_name());
+        assert!(links.into_iter().all(|link| !link.to_string_lossy().starts_with("hub")));
+    }
 }

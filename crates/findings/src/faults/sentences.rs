@@ -296,6 +296,11 @@ mod tests {
             of_fault(&frozen),
             "node2 was frozen from 5.0 s to 8.0 s: no answers for 1.20 s, 1 operation failed."
         );
+        let cut = FaultRecord { planned: "at 5s cut 2 for 3s".into(), ..frozen };
+        assert_eq!(
+            of_fault(&cut),
+            "node2 was cut off from the others from 5.0 s to 8.0 s: no answers for 1.20 s, 1 operation failed."
+        );
         let third = FaultRecord { longest_dark_s: Some(0.5), dark_share: Some(0.3334), ..killed.clone() };
         assert_eq!(
             of_fault(&third),

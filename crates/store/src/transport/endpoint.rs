@@ -63,9 +63,15 @@ impl Endpoint {
         authority.addresses.iter().map(reached).collect()
     }
 
-    /// Returns whether any user of the machine can connect: a port without a password.
+    /// Returns whether any user of the machine can connect to this private server: a port of the loopback without a password. In a network of kvtrial's own
+    /// there is nobody else.
     pub fn is_open_to_all(&self) -> bool {
-        self.tcp().is_some() && self.password.is_none()
+        self.is_on_loopback() && self.password.is_none()
+    }
+
+    /// Returns whether it is a port of this machine's loopback.
+    pub fn is_on_loopback(&self) -> bool {
+        self.tcp().and_then(|(host, _)| host.parse::<Ipv4Addr>().ok()).is_some_and(|address| address.is_loopback())
     }
 
     /// Returns the host and port of a TCP endpoint.
