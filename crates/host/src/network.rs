@@ -53,7 +53,7 @@ pub fn is_entered() -> bool {
     IP.get().is_some()
 }
 
-/// Moves to a new network: as root, or as whoever is root in a new user namespace.
+/// Moves to a new network: as root, else as the root of a new user namespace.
 fn leave() -> io::Result<()> {
     match unshare(libc::CLONE_NEWNET) {
         Err(error) if error.raw_os_error() == Some(libc::EPERM) => {}

@@ -69,9 +69,7 @@ impl Faults {
             if let Some(fault) = restart_in_vain(&planned) {
                 return Err(format!("--fault '{fault}': that node runs then; have it killed or stopped before"));
             }
-            if let Some(fault) = planned.iter().find(|fault| fault.cuts()) {
-                cut::check(cell.info, spec).map_err(|problem| format!("--fault '{fault}': {problem}"))?;
-            }
+            cut::check(cell.info, spec, &planned)?;
             for fault in &planned {
                 match fault.act.node() {
                     Some(node) if node > nodes => {
@@ -258,11 +256,7 @@ impl Faulting {
         }
         for (at, it) in self.state().happened.iter().enumerate().filter(|(at, _)| Some(*at) != change) {
             steps.push((it.fault.at, Step::Do(at)));
-            if let NodeAct::Strike(_, stroke) = it.fault.act
-                && let Some(time) = stroke.time()
-            {
-                steps.push((it.fault.at + time, Step::End(at)));
-            }
+            steps.extend(it.fault.over_at().map(|over| (over, Step::End(at))));
         }
         steps.sort_by_key(|(at, _)| *at);
         for (due, step) in steps {

@@ -1,5 +1,6 @@
 //! Stores of which a node can be cut off from the others.
 
+use super::PlannedFault;
 use std::net::Ipv4Addr;
 use store::{Place, StoreInfo};
 use study::Spec;
@@ -7,11 +8,16 @@ use study::Spec;
 /// The address of kvtrial in a network that is never made.
 const ON_PAPER: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 254);
 
-/// Checks that the nodes of a private store take addresses of their own, and that there are several.
+/// Checks that the nodes of a private store can be cut off, where one of these faults does so: that there are several, with addresses of their own.
 ///
 /// # Errors
 /// What the store lacks, and the stores that have it.
-pub(super) fn check(info: &StoreInfo, spec: &Spec) -> Result<(), String> {
+pub(super) fn check(info: &StoreInfo, spec: &Spec, faults: &[PlannedFault]) -> Result<(), String> {
+    let Some(fault) = faults.iter().find(|fault| fault.cuts()) else { return Ok(()) };
+    cuttable(info, spec).map_err(|problem| format!("--fault '{fault}': {problem}"))
+}
+
+fn cuttable(info: &StoreInfo, spec: &Spec) -> Result<(), String> {
     let mut place = Place::on_paper(false).in_network(ON_PAPER);
     let nodes = layers::plan(info, spec, &mut place).map_err(|error| error.to_string())?.nodes;
     let has_own_address = |node: &store::Node| {

@@ -29,6 +29,14 @@ impl PlannedFault {
 }
 
 impl PlannedFault {
+    /// Returns when it is over; `None`: it lasts for no time of its own.
+    pub(super) fn over_at(&self) -> Option<Duration> {
+        match self.act {
+            NodeAct::Strike(_, stroke) => stroke.time().map(|time| self.at + time),
+            _ => None,
+        }
+    }
+
     /// Returns whether it cuts a node off from the others.
     pub(super) fn cuts(&self) -> bool {
         matches!(self.act, NodeAct::Strike(_, Stroke::Cut(_)))
