@@ -61,9 +61,20 @@ pub fn carry_out(arguments: Arguments, leave: Leave) -> ExitCode {
         }
         command => {
             output::choose(arguments.color);
-            said(prepare(leave).and_then(|()| user_command(command)))
+            said(enter_network(&command).and_then(|()| prepare(leave)).and_then(|()| user_command(command)))
         }
     }
+}
+
+/// Leaves the machine's network where a node is going to be cut off from others, which a process can do while it has one thread.
+fn enter_network(command: &Command) -> Result<(), CommandFailure> {
+    let faults = match command {
+        Command::Run(arguments) => &arguments.faults,
+        Command::Choose(arguments) => &arguments.faults,
+        _ => return Ok(()),
+    };
+    let Some(fault) = faults.iter().find(|fault| fault.cuts()) else { return Ok(()) };
+    host::network::enter().map_err(|problem| CommandFailure::usage(format!("--fault '{fault}': {problem}")))
 }
 
 /// Prepares what every command of a user needs first.

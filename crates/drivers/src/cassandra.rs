@@ -137,10 +137,12 @@ fn plan(spec: &Spec, place: &mut Place) -> Result<Deployment, StoreError> {
     let count = NODES.read(spec);
     let jvm = Jvm::of(spec, &BUNDLE, INSTALL, count, JvmMemory::of(spec, BESIDE_HEAP_MIB)?)?;
     let ports = [place.port()?, place.port()?];
-    let seeds: Vec<String> = (1..=count).map(|number| format!("{}:{}", address(number), ports[1])).collect();
+    let addresses: Vec<String> = (1..=count).map(|number| address(place, number)).collect();
+    let seeds: Vec<String> = addresses.iter().map(|address| format!("{address}:{}", ports[1])).collect();
     let node = |number: u32| {
         let (name, place) = jvm::name_and_place(place, number, count);
-        let own = Own { address: address(number), ports, seeds: seeds.join(","), begins: Begins::WithTheOthers };
+        let address = addresses[number as usize - 1].clone();
+        let own = Own { address, ports, seeds: seeds.join(","), begins: Begins::WithTheOthers };
         // It listens when it has joined; only the nodes together can make a table.
         let ready = if count == 1 { Ready::Connects } else { Ready::Listens };
         Node { ready, ..Node::new(name, server(&jvm, &place, &own, level(spec))) }
@@ -166,7 +168,7 @@ fn join(spec: &Spec, place: &mut Place, members: &Members) -> Result<Deployment,
         others.ok_or_else(|| StoreError::open(first, "its configuration names no port for the others"))?;
     let number = members.name.trim_start_matches(|letter: char| !letter.is_ascii_digit()).parse();
     let own = Own {
-        address: address(number.unwrap_or(NODES.read(spec) + 1)),
+        address: address(place, number.unwrap_or(NODES.read(spec) + 1)),
         ports: [clients, others],
         seeds: hosts.iter().map(|(host, _)| format!("{host}:{others}")).collect::<Vec<_>>().join(","),
         begins: Begins::WithItsShare,
@@ -253,9 +255,10 @@ const AT_ONCE: [&str; 3] = [
 const LOG: &str = r#"<configuration><appender name="out" class="ch.qos.logback.core.ConsoleAppender"><encoder><pattern>%d %-5level %logger{0} %msg%n</pattern></encoder></appender><root level="WARN"><appender-ref ref="out"/></root></configuration>
 "#;
 
-/// Returns the loopback address of a node.
-fn address(number: u32) -> String {
-    format!("127.0.0.{number}")
+/// Returns the address of a node: its own in a network, else one of the loopback.
+fn address(place: &mut Place, number: u32) -> String {
+    let own = place.node(&format!("node{number}")).own_address();
+    own.map_or_else(|| format!("127.0.0.{number}"), |own| own.to_string())
 }
 
 /// The line of the configuration with the port for the other nodes.

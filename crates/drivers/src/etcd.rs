@@ -32,7 +32,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 use store::tls::{CA, TLS};
 use store::{
-    Availability, Bundle, Capabilities, CaughtUp, CommandLine, Deployment, Endpoint, Expiry, Joining, Leaders, MadeOf,
+    Availability, Bundle, Capabilities, CaughtUp, CommandLine, Deployment, Expiry, Joining, Leaders, MadeOf,
     Node, Opener, OperationKind, OperationSet, OptionInfo, Place, Ready, ServerPlan, StoreError, StoreInfo, Support,
     Versions, Worded, programs,
 };
@@ -146,7 +146,8 @@ fn plan(spec: &Spec, place: &mut Place) -> Result<Deployment, StoreError> {
     }
     let names: Vec<String> = (1..=members).map(|number| format!("node{number}")).collect();
     let ports = names.iter().map(|_| place.port()).collect::<Result<Vec<u16>, _>>()?;
-    let peers: Vec<String> = ports.iter().map(|port| format!("http://127.0.0.1:{port}")).collect();
+    let at = |(name, port): (&String, &u16)| format!("http://{}:{port}", place.node(name).address());
+    let peers: Vec<String> = names.iter().zip(&ports).map(at).collect();
     let all: Vec<String> = names.iter().zip(&peers).map(|(name, peer)| format!("{name}={peer}")).collect();
     let nodes = names.iter().zip(&peers).map(|(name, peer)| {
         let plan = member(spec, &program, &mut place.node(name), name, peer, &all.join(","))?;
@@ -183,7 +184,7 @@ fn member(
     all: &str,
 ) -> Result<ServerPlan, StoreError> {
     let port = place.port()?;
-    let clients = format!("http://127.0.0.1:{port}");
+    let clients = format!("http://{}:{port}", place.address());
     let mut run = CommandLine::new(program)
         .args(["--name", name, "--data-dir"])
         .arg(place.directory.join("data"))
@@ -197,6 +198,6 @@ fn member(
     if spec.durability == Some(Durability::Os) {
         run = run.arg("--unsafe-no-fsync");
     }
-    let endpoint = Endpoint::loopback(port).with_login(USER, place.secret.clone());
+    let endpoint = place.endpoint(port).with_login(USER, place.secret.clone());
     Ok(ServerPlan { start_timeout: Duration::from_secs(30), ..ServerPlan::new(run, endpoint) })
 }

@@ -1,5 +1,6 @@
 //! A private directory that lives as long as its lease, and the processes in it.
 
+use crate::network::Namespace;
 use crate::process::Pid;
 use crate::registry::{self, PlaceId};
 use crate::tree::{MARK, Process};
@@ -101,7 +102,8 @@ impl Lease {
         user.own(&self.store)
     }
 
-    /// Starts a program in a directory of the store's, in a minimal environment; its output goes to the file `output`.
+    /// Starts a program in a directory of the store's, in a minimal environment, and in a network of its own where it has one; its output goes to the
+    /// file `output`.
     ///
     /// # Errors
     /// The system's error, e.g. when the program does not exist.
@@ -111,6 +113,7 @@ impl Lease {
         directory: &Path,
         output: &Path,
         user: Option<User>,
+        network: Option<Namespace>,
         cpus: Vec<usize>,
     ) -> io::Result<Pid> {
         use std::os::unix::process::CommandExt;
@@ -132,6 +135,7 @@ impl Lease {
         if let Some(user) = user {
             command.uid(user.uid).gid(user.gid);
         }
+        network.into_iter().for_each(|network| network.hold(&mut command));
         registry::spawn(self.id, command, cpus)
     }
 

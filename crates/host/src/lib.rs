@@ -3,6 +3,7 @@
 //! * [`open`] opens a store for a trial; [`OpenStore`] is the store with the servers and directory behind it.
 //! * [`Nodes`] are those servers while they run: watched, so that one that ends by itself is named at once; stopped, killed, frozen,
 //!   started again and joined by others when that is wanted. What is done to a node on purpose is not taken for its fall.
+//! * [`network`] is a network of kvtrial's own, in which nodes can be cut off from each other.
 //! * [`interrupt`] turns signals into a flag, and guarantees that nothing is left behind even when nobody looks at the flag.
 //! * [`facts`](fn@facts), [`NoiseMeter`], [`ProcessUse`]: the machine before, what disturbed it during, what kvtrial used itself.
 //! * [`fetch`]: getting the program of a store that no package of the system has, checked file by file.
@@ -22,6 +23,7 @@ mod attempts;
 mod builder;
 mod channel;
 mod check;
+mod cut;
 mod disk;
 mod facts;
 pub mod fetch;
@@ -37,6 +39,7 @@ mod location;
 mod log;
 mod memory_group;
 mod mounts;
+pub mod network;
 mod node;
 mod nodes;
 mod noise;

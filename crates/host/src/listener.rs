@@ -26,6 +26,21 @@ pub fn listeners(address: &Address) -> Vec<Pid> {
     pids.filter(|pid| holds_one_of(*pid, &inodes) && !only_forwards(*pid)).collect()
 }
 
+/// Returns a process that listens at this address in a network namespace other than ours, where a node of a network of kvtrial's own is.
+pub fn listener_in_other_namespace(address: &Address) -> Option<Pid> {
+    let Address::Tcp { host, port: Some(port) } = address else { return None };
+    let wanted: IpAddr = host.parse().ok().filter(|address: &IpAddr| !address.is_loopback())?;
+    let own = fs::read_link("/proc/self/ns/net").ok()?;
+    let pids =
+        fs::read_dir("/proc").ok()?.flatten().filter_map(|entry| entry.file_name().to_str()?.parse::<Pid>().ok());
+    let elsewhere = pids.filter(|pid| fs::read_link(format!("/proc/{pid}/ns/net")).is_ok_and(|it| it != own));
+    let listens = |pid: &Pid| {
+        let table = fs::read_to_string(format!("/proc/{pid}/net/tcp")).unwrap_or_default();
+        holds_one_of(*pid, &listening(&table, &[wanted], *port).into_iter().collect())
+    };
+    elsewhere.into_iter().find(listens)
+}
+
 fn holds_one_of(pid: Pid, inodes: &BTreeSet<u64>) -> bool {
     let Ok(files) = fs::read_dir(format!("/proc/{pid}/fd")) else { return false };
     files.flatten().any(|file| {

@@ -3,6 +3,7 @@
 use crate::builder::{Builder, Failed, retrying};
 use crate::disk::allocated_bytes;
 use crate::lease::Lease;
+use crate::network::Network;
 use crate::node::{self, Fallen, Life, Running};
 use crate::ports::Ports;
 use crate::process::{Pid, exit_of, signal};
@@ -17,6 +18,8 @@ use study::{Secret, ServerUse};
 /// A running deployment. Dropping it stops its nodes and removes its directory.
 pub struct Nodes {
     pub(crate) builder: Builder,
+    /// The network in which nodes can be cut off from each other, where kvtrial is in one of its own.
+    pub(crate) network: Option<Network>,
     pub(crate) ports: Ports,
     pub(crate) secret: Secret,
     pub(crate) lease: Lease,
@@ -277,8 +280,9 @@ impl Nodes {
         &self.lease
     }
 
-    /// Lets every node continue, also a node that somebody else has frozen.
+    /// Lets every node continue, also a node that somebody else has frozen, and hear of all others.
     pub(crate) fn thaw_all(&self) {
+        self.heal_all();
         for it in self.running().iter() {
             match it.life {
                 // Of one that is gone the id may be somebody else's.
@@ -313,7 +317,7 @@ impl Nodes {
         self.running.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn find<'a>(&self, running: &'a mut [Running], name: &str) -> Result<&'a mut Running, StoreError> {
+    pub(crate) fn find<'a>(&self, running: &'a mut [Running], name: &str) -> Result<&'a mut Running, StoreError> {
         running.iter_mut().find(|it| it.node.name == name).ok_or_else(|| self.refusal(name, "is not one of its nodes"))
     }
 
@@ -352,7 +356,7 @@ impl Nodes {
         }
     }
 
-    fn refusal(&self, name: &str, problem: &str) -> StoreError {
+    pub(crate) fn refusal(&self, name: &str, problem: &str) -> StoreError {
         let who = if name.is_empty() { "the server".to_owned() } else { format!("node '{name}'") };
         StoreError::Session(format!("{}: {who} {problem}", self.builder.info.name))
     }

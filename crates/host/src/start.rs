@@ -4,6 +4,7 @@ use crate::attempts::{Attempts, RETRY};
 use crate::builder::{Builder, Failed, retrying};
 use crate::lease::{Lease, system_words};
 use crate::log::Logs;
+use crate::network::{Namespace, Network};
 use crate::node::{self, Life, Running};
 use crate::nodes::Nodes;
 use crate::ports::{self, Ports};
@@ -42,8 +43,10 @@ pub fn start(builder: impl Fn() -> Builder, base: &Path) -> Result<(Nodes, Box<d
         let lease = Lease::take(base)?;
         builder.ground.as_ref().map_or(Ok(()), |ground| ground.lay(&lease))?;
         let secret = secret::fresh().map_err(|error| builder.not_started(format!("no random bytes: {error}")))?;
+        let network = Network::of_deployment().map_err(|problem| builder.not_started(problem))?;
         let mut nodes = Nodes {
             builder,
+            network,
             ports: Ports::default(),
             secret,
             lease,
@@ -67,7 +70,11 @@ impl Nodes {
     /// Returns the place that a plan may use.
     pub(crate) fn place(&self) -> Place {
         let ports = self.ports.clone();
-        Place::new(self.lease.store(), is_root(), self.secret.clone(), move || ports.free())
+        let place = Place::new(self.lease.store(), is_root(), self.secret.clone(), move || ports.free());
+        match &self.network {
+            Some(network) => place.in_network(network.address()),
+            None => place,
+        }
     }
 
     /// Starts nodes step by step, forms them, and connects to all nodes that run then.
@@ -114,7 +121,7 @@ impl Nodes {
         let spent = ServerUse::default();
         let mut it = Running { node, directory, output, logs, user, life: Life::Down, spent };
         for command in &it.node.plan.prepare {
-            let pid = self.run(command, &it.directory, &it.output, it.user)?;
+            let pid = self.run(command, &it.directory, &it.output, it.user, None)?;
             self.finish(command, pid, Instant::now() + PREPARE_TIMEOUT, PREPARE_TIMEOUT, &it.output)?;
         }
         it.life = Life::Runs(self.spawn(&it)?);
@@ -124,11 +131,19 @@ impl Nodes {
 
     /// Starts a node's program.
     pub(crate) fn spawn(&self, it: &Running) -> Result<Pid, StoreError> {
-        self.run(&it.node.plan.run, &it.directory, &it.output, it.user)
+        let namespace = self.namespace(it).transpose()?;
+        self.run(&it.node.plan.run, &it.directory, &it.output, it.user, namespace)
     }
 
-    fn run(&self, line: &CommandLine, directory: &Path, output: &Path, user: Option<User>) -> Result<Pid, StoreError> {
-        let spawned = self.lease.spawn(line, directory, output, user, self.builder.cpus.clone());
+    fn run(
+        &self,
+        line: &CommandLine,
+        directory: &Path,
+        output: &Path,
+        user: Option<User>,
+        network: Option<Namespace>,
+    ) -> Result<Pid, StoreError> {
+        let spawned = self.lease.spawn(line, directory, output, user, network, self.builder.cpus.clone());
         let pid = spawned.map_err(|error| match error.kind() {
             io::ErrorKind::NotFound => self.builder.not_found(line.program.display().to_string()),
             _ => self.builder.not_started(format!("{}: {}", line.program.display(), system_words(&error))),
@@ -179,7 +194,7 @@ impl Nodes {
         for step in &forming.steps {
             match step {
                 FormingStep::Run(line) => {
-                    let pid = self.run(line, self.lease.store(), &output, None)?;
+                    let pid = self.run(line, self.lease.store(), &output, None, None)?;
                     self.finish(line, pid, deadline, forming.timeout, &output)?;
                 }
                 FormingStep::Until(holds) => self.await_that(*holds, deadline, forming.timeout)?,

@@ -1,6 +1,6 @@
 //! The behaviour of a process as seen from outside, moment by moment: memory, page faults, bytes written, time without a processor.
 
-use crate::listener::listeners;
+use crate::listener::{listener_in_other_namespace, listeners};
 use crate::process::Pid;
 use serde::{Deserialize, Serialize};
 use std::fs;
@@ -30,9 +30,10 @@ impl Watched {
         let stat = fs::read_to_string(format!("/proc/{}/stat", self.pid)).unwrap_or_default();
         let state = stat.rfind(')').and_then(|end| stat[end + 1..].split_ascii_whitespace().next());
         if matches!(state, None | Some("Z"))
-            && let Some(pid) = listeners(&self.address).first()
+            && let Some(pid) =
+                listeners(&self.address).first().copied().or_else(|| listener_in_other_namespace(&self.address))
         {
-            self.pid = *pid;
+            self.pid = pid;
         }
     }
 }

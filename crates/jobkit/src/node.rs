@@ -25,6 +25,18 @@ pub enum Stroke {
     Stop,
     /// All its processes stop where they are for this time.
     Freeze(Duration),
+    /// The node and all others hear nothing of each other for this time; clients reach all of them.
+    Cut(Duration),
+}
+
+impl Stroke {
+    /// Returns how long it lasts; `None`: until the node is started again.
+    pub fn time(self) -> Option<Duration> {
+        match self {
+            Stroke::Kill | Stroke::Stop => None,
+            Stroke::Freeze(time) | Stroke::Cut(time) => Some(time),
+        }
+    }
 }
 
 /// The node of a store that an act is done to, as a job names it.
@@ -79,6 +91,7 @@ impl<N: fmt::Display> fmt::Display for NodeAct<N> {
             NodeAct::Strike(node, Stroke::Kill) => write!(f, "kill {node}"),
             NodeAct::Strike(node, Stroke::Stop) => write!(f, "stop {node}"),
             NodeAct::Strike(node, Stroke::Freeze(time)) => write!(f, "freeze {node} for {}s", time.as_secs_f64()),
+            NodeAct::Strike(node, Stroke::Cut(time)) => write!(f, "cut {node} for {}s", time.as_secs_f64()),
             NodeAct::Restart(node) => write!(f, "restart {node}"),
         }
     }

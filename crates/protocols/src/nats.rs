@@ -35,7 +35,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 use store::{
-    Availability, Bundle, Capabilities, CaughtUp, CommandLine, Deployment, Endpoint, Expiry, Home, Leaders, MadeOf,
+    Availability, Bundle, Capabilities, CaughtUp, CommandLine, Deployment, Expiry, Home, Leaders, MadeOf,
     Node, Opener, OperationKind, OperationSet, OptionInfo, PackedPart, Place, Ready, ServerPlan, StoreError, StoreInfo,
     Versions, Worded, programs,
 };
@@ -248,7 +248,8 @@ fn plan(spec: &Spec, place: &mut Place) -> Result<Deployment, StoreError> {
         return Ok(server_plan(spec, &program, place, port, None).into());
     }
     let names: Vec<String> = (1..=count).map(|number| format!("node{number}")).collect();
-    let routes = names.iter().map(|_| place.port()).collect::<Result<Vec<u16>, _>>()?;
+    let route = |name: &String| Ok(format!("{}:{}", place.node(name).address(), place.port()?));
+    let routes = names.iter().map(route).collect::<Result<Vec<String>, StoreError>>()?;
     let node = |(own, name): (usize, &String)| {
         let mut place = place.node(name);
         let port = place.port()?;
@@ -267,7 +268,7 @@ fn plan(spec: &Spec, place: &mut Place) -> Result<Deployment, StoreError> {
 /// A member of a cluster: its name, and the addresses where all members speak to each other.
 struct Member<'a> {
     name: &'a str,
-    routes: &'a [u16],
+    routes: &'a [String],
     own: usize,
 }
 
@@ -279,19 +280,20 @@ fn server_plan(spec: &Spec, program: &Path, place: &Place, port: u16, member: Op
     let payload = MAX_VALUE_BYTES + codec::CONDITION_BYTES;
     let sync = if syncs_always(spec) { ", sync_interval: always" } else { "" };
     let mut text = format!(
-        "listen: \"127.0.0.1:{port}\"\nmax_payload: {payload}\n{login}\njetstream {{ store_dir: {data:?}{sync} }}\n"
+        "listen: \"{}:{port}\"\nmax_payload: {payload}\n{login}\njetstream {{ store_dir: {data:?}{sync} }}\n",
+        place.address()
     );
     if let Some(Member { name, routes, own }) = member {
         let others = routes.iter().filter(|route| **route != routes[own]);
         let others: Vec<String> =
-            others.map(|route| format!("\"nats-route://{USER}:{password}@127.0.0.1:{route}\"")).collect();
+            others.map(|route| format!("\"nats-route://{USER}:{password}@{route}\"")).collect();
         text += &format!(
-            "server_name: {name}\ncluster {{ name: kvtrial, listen: \"127.0.0.1:{}\", no_advertise: true, {login}, routes: [{}] }}\n",
+            "server_name: {name}\ncluster {{ name: kvtrial, listen: \"{}\", no_advertise: true, {login}, routes: [{}] }}\n",
             routes[own],
             others.join(", ")
         );
     }
     let run = CommandLine::new(program).arg("-c").arg(&config);
-    let endpoint = Endpoint::loopback(port).with_login(USER, place.secret.clone());
+    let endpoint = place.endpoint(port).with_login(USER, place.secret.clone());
     ServerPlan { files: vec![(config, text)], start_timeout: Duration::from_secs(30), ..ServerPlan::new(run, endpoint) }
 }

@@ -250,21 +250,22 @@ fn node(spec: &Spec, place: &mut Place, programs: &Programs, name: String) -> Re
     let (appendonly, appendfsync) = append_only_file(spec.durability.unwrap_or(DURABILITIES[0]));
     let mut place = place.node(&name);
     let (port, bus) = (place.port()?, place.port()?);
+    let address = place.address().to_string();
     let config = place.directory.join("redis.conf");
     let files = vec![(config.clone(), format!("requirepass {password}\nmasterauth {password}\n"))];
     let run = CommandLine::new(&programs.server)
         .arg(&config)
         .args(["--daemonize", "no", "--save", "", "--dir"])
         .arg(&place.directory)
-        .args(["--bind", "127.0.0.1", "--port", &port.to_string()])
+        .args(["--bind", &address, "--port", &port.to_string()])
         .args(["--cluster-enabled", "yes", "--cluster-port", &bus.to_string()])
-        .args(["--cluster-announce-ip", "127.0.0.1", "--cluster-config-file", "nodes.conf"])
+        .args(["--cluster-announce-ip", &address, "--cluster-config-file", "nodes.conf"])
         .args(["--cluster-node-timeout", &timeout_ms.to_string()])
         // A master waits five seconds for more replicas before it sends its data to the first.
         .args(["--repl-diskless-sync-delay", "0"])
         .args(["--appendonly", appendonly, "--appendfsync", appendfsync])
         .args(["--latency-monitor-threshold", latency::THRESHOLD_MS, "--maxmemory-policy", "noeviction"]);
-    let endpoint = Endpoint { password: Some(place.secret.clone()), ..Endpoint::loopback(port) };
+    let endpoint = Endpoint { password: Some(place.secret.clone()), ..place.endpoint(port) };
     let plan = ServerPlan { files, ..ServerPlan::new(run, endpoint) };
     Ok(Node { ready: Ready::Listens, ..Node::new(name, plan) })
 }

@@ -1,7 +1,8 @@
-//! Faults that are asked for: nodes of a private deployment killed, stopped, frozen and started again while a trial runs. What a job asks for
+//! Faults that are asked for: nodes of a private deployment killed, stopped, frozen, cut off and started again while a trial runs. What a job asks for
 //! ([`changes`]) is one of them.
 
 mod asked;
+mod cut;
 mod planned;
 mod undone;
 mod watch;
@@ -10,11 +11,11 @@ mod window;
 use crate::changes;
 use crate::measured::Measured;
 use crate::planned_cell::{PlannedCell, seconds};
-use crate::stroke::strike;
+use crate::stroke::{end_stroke, strike};
 use analysis::{LOOK_S, TOGETHER_S};
 use engine::Outages;
 use host::Nodes;
-use jobkit::{NodeAct, Stroke};
+use jobkit::NodeAct;
 use planned::{CHANGE, restart_in_vain};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -68,6 +69,7 @@ impl Faults {
             if let Some(fault) = restart_in_vain(&planned) {
                 return Err(format!("--fault '{fault}': that node runs then; have it killed or stopped before"));
             }
+            cut::check(cell.info, spec, &planned)?;
             for fault in &planned {
                 match fault.act.node() {
                     Some(node) if node > nodes => {
@@ -168,7 +170,7 @@ impl Happened {
 #[derive(Clone, Copy)]
 enum Step {
     Do(usize),
-    Thaw(usize),
+    End(usize),
 }
 
 impl Faulting {
@@ -254,21 +256,19 @@ impl Faulting {
         }
         for (at, it) in self.state().happened.iter().enumerate().filter(|(at, _)| Some(*at) != change) {
             steps.push((it.fault.at, Step::Do(at)));
-            if let NodeAct::Strike(_, Stroke::Freeze(length)) = it.fault.act {
-                steps.push((it.fault.at + length, Step::Thaw(at)));
-            }
+            steps.extend(it.fault.over_at().map(|over| (over, Step::End(at))));
         }
         steps.sort_by_key(|(at, _)| *at);
         for (due, step) in steps {
             let at = match step {
-                Step::Do(at) | Step::Thaw(at) => at,
+                Step::Do(at) | Step::End(at) => at,
             };
             if !self.wait(due.saturating_sub(LEADERS_BEFORE)) {
                 return;
             }
             let led = match step {
                 Step::Do(_) => self.led(at, nodes),
-                Step::Thaw(_) => None,
+                Step::End(_) => None,
             };
             if !self.wait(due) {
                 return;
@@ -304,7 +304,7 @@ impl Faulting {
 
     /// Carries out a step; what was done, if it was.
     fn carry_out_step(&self, step: Step, nodes: &Nodes) -> Option<NodeAct<usize>> {
-        let (Step::Do(at) | Step::Thaw(at)) = step;
+        let (Step::Do(at) | Step::End(at)) = step;
         let (act, name) = {
             let mut state = self.state();
             let it = &mut state.happened[at];
@@ -314,7 +314,7 @@ impl Faulting {
             (it.fault.act, it.node.clone())
         };
         let (done, ends): (Result<(), StoreError>, bool) = match (step, act) {
-            (Step::Thaw(_), _) => (nodes.thaw(&name), true),
+            (Step::End(_), NodeAct::Strike(_, stroke)) => (end_stroke(nodes, &name, stroke), true),
             (_, NodeAct::Strike(_, stroke)) => (strike(nodes, &name, stroke), false),
             (_, NodeAct::Restart(_)) => (nodes.restart(&name), true),
             (_, NodeAct::Add) => (nodes.join().map(drop), true),

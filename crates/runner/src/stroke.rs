@@ -10,5 +10,15 @@ pub(crate) fn strike(nodes: &Nodes, name: &str, stroke: Stroke) -> Result<(), St
         Stroke::Kill => nodes.kill(name),
         Stroke::Stop => nodes.stop(name),
         Stroke::Freeze(_) => nodes.freeze(name),
+        Stroke::Cut(_) => nodes.cut(name),
+    }
+}
+
+/// Ends a stroke that lasts for a time.
+pub(crate) fn end_stroke(nodes: &Nodes, name: &str, stroke: Stroke) -> Result<(), StoreError> {
+    match stroke {
+        Stroke::Kill | Stroke::Stop => nodes.restart(name),
+        Stroke::Freeze(_) => nodes.thaw(name),
+        Stroke::Cut(_) => nodes.heal(name),
     }
 }

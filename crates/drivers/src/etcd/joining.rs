@@ -49,11 +49,12 @@ struct KnownMember {
 pub(super) fn join(spec: &Spec, place: &mut Place, members: &Members) -> Result<Deployment, StoreError> {
     let program = found(spec)?;
     let name = &members.name;
-    let peers = format!("http://127.0.0.1:{}", place.port()?);
+    let mut own = place.node(name);
+    let peers = format!("http://{}:{}", own.address(), own.port()?);
     let known = announced(&members.endpoints, &peers)?;
     let others = known.iter().map(|it| format!("{}={}", it.name, it.peers.concat()));
     let all: Vec<String> = others.chain([format!("{name}={peers}")]).collect();
-    let mut plan = member(spec, &program, &mut place.node(name), name, &peers, &all.join(","))?;
+    let mut plan = member(spec, &program, &mut own, name, &peers, &all.join(","))?;
     plan.run = plan.run.args(["--initial-cluster-state", "existing"]);
     let forming = Forming { steps: vec![FormingStep::Until(all_vote)], timeout: JOINING_TIMEOUT };
     let node = Node { ready: Ready::Listens, ..Node::new(name.clone(), plan) };

@@ -17,6 +17,8 @@ pub(crate) enum NodeDoing {
     Runs,
     /// The node keeps its connections and answers nobody.
     Frozen,
+    /// The node hears nothing of the others, and clients reach it.
+    CutOff,
 }
 
 /// Returns the nodes of a trial, those added while it ran last; none of a store that is one server.
@@ -50,10 +52,11 @@ fn parts(node: &str, faults: &[FaultRecord], end_s: f64) -> Vec<(NodeDoing, f64,
                 parts.extend(before);
                 None
             }
-            "freeze" => {
+            act @ ("freeze" | "cut") => {
                 parts.extend(before);
                 let until_s = fault.until_s.unwrap_or(end_s);
-                parts.push((NodeDoing::Frozen, at_s, until_s));
+                let doing = if act == "cut" { NodeDoing::CutOff } else { NodeDoing::Frozen };
+                parts.push((doing, at_s, until_s));
                 Some(until_s)
             }
             // It was not there before.
@@ -90,13 +93,15 @@ mod tests {
                 },
                 fault("at 5s restart 1", "node1", 5.0, Some(5.5)),
                 fault("at 6s add", "node3", 6.0, Some(7.0)),
+                fault("at 7s cut 1 for 2s", "node1", 7.0, Some(9.0)),
                 fault("at 8s kill 2", "node2", 8.0, None),
             ],
             ..TrialRecord::default()
         };
         let found = lives(&trial);
         assert_eq!(found.iter().map(|it| it.node.as_str()).collect::<Vec<_>>(), ["node1", "node2", "node3"]);
-        assert_eq!(found[0].parts, [(NodeDoing::Runs, 0.0, 3.0), (NodeDoing::Runs, 5.5, 10.0)]);
+        let cut_off = [(NodeDoing::Runs, 5.5, 7.0), (NodeDoing::CutOff, 7.0, 9.0), (NodeDoing::Runs, 9.0, 10.0)];
+        assert_eq!(found[0].parts, [&[(NodeDoing::Runs, 0.0, 3.0)][..], &cut_off].concat());
         assert_eq!(
             found[1].parts,
             [(NodeDoing::Runs, 0.0, 1.0), (NodeDoing::Frozen, 1.0, 2.0), (NodeDoing::Runs, 2.0, 8.0)]

@@ -53,7 +53,8 @@ fn of_done(trial: &TrialRecord) -> Vec<String> {
 
 /// Whether a fault did more than happen.
 fn tells(fault: &FaultRecord) -> bool {
-    let is_unfinished = fault.until_s.is_none() && matches!(super::outages::act(&fault.planned), "restart" | "freeze");
+    let is_unfinished =
+        fault.until_s.is_none() && matches!(super::outages::act(&fault.planned), "restart" | "freeze" | "cut");
     let is_added = super::outages::act(&fault.planned) == "add";
     lasted_s(fault) > 0.0 || fault.failed_operations > 0 || fault.taken_over.is_some() || is_unfinished || is_added
 }
@@ -150,6 +151,7 @@ fn of_fault(fault: &FaultRecord) -> String {
         Some("kill") => format!("killed at {at_s:.1} s"),
         Some("stop") => format!("stopped at {at_s:.1} s"),
         Some("freeze") => format!("frozen from {at_s:.1} s{}", until("to")),
+        Some("cut") => format!("cut off from the others from {at_s:.1} s{}", until("to")),
         Some("add") => match fault.until_s {
             Some(until_s) => format!("added at {at_s:.1} s and had its share of the keys at {until_s:.1} s"),
             None => format!("added at {at_s:.1} s and had no share of the keys when the trial ended"),
@@ -293,6 +295,11 @@ mod tests {
         assert_eq!(
             of_fault(&frozen),
             "node2 was frozen from 5.0 s to 8.0 s: no answers for 1.20 s, 1 operation failed."
+        );
+        let cut = FaultRecord { planned: "at 5s cut 2 for 3s".into(), ..frozen };
+        assert_eq!(
+            of_fault(&cut),
+            "node2 was cut off from the others from 5.0 s to 8.0 s: no answers for 1.20 s, 1 operation failed."
         );
         let third = FaultRecord { longest_dark_s: Some(0.5), dark_share: Some(0.3334), ..killed.clone() };
         assert_eq!(

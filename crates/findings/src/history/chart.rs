@@ -198,6 +198,7 @@ fn doing(fault: &FaultRecord) -> String {
     let is = |act: &str| fault.planned.split_whitespace().any(|word| word == act);
     let words = [
         ("freeze", "was frozen"),
+        ("cut", "was cut off"),
         ("kill", "was down (killed)"),
         ("stop", "was down (stopped)"),
         ("restart", "started again"),

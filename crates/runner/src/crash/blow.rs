@@ -44,7 +44,7 @@ impl Cutting<'_> {
     pub(super) fn outage(&self) -> Option<Duration> {
         let nodes = self.installation.nodes()?.names().len();
         match self.request.blow {
-            Blow::Nodes { stroke: Stroke::Freeze(time), .. } => Some(time),
+            Blow::Nodes { stroke: Stroke::Freeze(time) | Stroke::Cut(time), .. } => Some(time),
             Blow::Nodes { which, .. } if which.of(nodes) == nodes => None,
             Blow::Nodes { outage, .. } => Some(outage),
             Blow::Power { .. } | Blow::Commands { .. } => None,

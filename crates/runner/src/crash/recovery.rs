@@ -6,6 +6,7 @@ use super::cutting::Cutting;
 use super::moment::Moment;
 use crate::error::RunError;
 use crate::message::CrashTurn;
+use crate::stroke::end_stroke;
 use crash::{AckLedger, now_ns};
 use host::Nodes;
 use jobkit::Stroke;
@@ -40,8 +41,8 @@ impl Cutting<'_> {
                 struck.iter().try_for_each(|name| nodes.launch(name))?;
                 struck.iter().try_for_each(|name| nodes.await_ready(name))?;
             }
-            (Blow::Nodes { stroke: Stroke::Freeze(_), .. }, Some(nodes)) => {
-                self.struck().iter().try_for_each(|name| nodes.thaw(name))?;
+            (Blow::Nodes { stroke: stroke @ (Stroke::Freeze(_) | Stroke::Cut(_)), .. }, Some(nodes)) => {
+                self.struck().iter().try_for_each(|name| end_stroke(nodes, name, *stroke))?;
             }
         }
         loop {

@@ -98,6 +98,11 @@ impl AskedFault {
         }
     }
 
+    /// Returns whether it cuts a node off from the others, for which kvtrial has to be in a network of its own.
+    pub fn cuts(&self) -> bool {
+        matches!(self, AskedFault::Planned(fault) if fault.cuts())
+    }
+
     /// Returns whether it is worked out from the length of a trial.
     pub fn needs_length(&self) -> bool {
         matches!(self, AskedFault::Usual(_))

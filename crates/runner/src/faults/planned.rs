@@ -6,7 +6,7 @@ use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
 
-const GRAMMAR: &str = "write 'at 5s kill 2', 'at 5s stop 2', 'at 8s restart 2', 'at 5s freeze 2 for 3s' or 'at 5s add'";
+const GRAMMAR: &str = "write 'at 5s kill 2', 'at 5s stop 2', 'at 8s restart 2', 'at 5s freeze 2 for 3s', 'at 5s cut 2 for 3s' or 'at 5s add'";
 /// The words that begin a fault a job asks for, in the place of a time.
 pub(super) const CHANGE: &str = "at change:";
 /// Longest time that can be asked for.
@@ -28,6 +28,21 @@ impl PlannedFault {
     }
 }
 
+impl PlannedFault {
+    /// Returns when it is over; `None`: it lasts for no time of its own.
+    pub(super) fn over_at(&self) -> Option<Duration> {
+        match self.act {
+            NodeAct::Strike(_, stroke) => stroke.time().map(|time| self.at + time),
+            _ => None,
+        }
+    }
+
+    /// Returns whether it cuts a node off from the others.
+    pub(super) fn cuts(&self) -> bool {
+        matches!(self.act, NodeAct::Strike(_, Stroke::Cut(_)))
+    }
+}
+
 impl FromStr for PlannedFault {
     type Err = String;
 
@@ -44,6 +59,10 @@ impl FromStr for PlannedFault {
             ["at", at, "freeze", of, "for", length] => {
                 let length = time(length).filter(|it| !it.is_zero()).ok_or(GRAMMAR);
                 (at, NodeAct::Strike(node(of)?, Stroke::Freeze(length?)))
+            }
+            ["at", at, "cut", of, "for", length] => {
+                let length = time(length).filter(|it| !it.is_zero()).ok_or(GRAMMAR);
+                (at, NodeAct::Strike(node(of)?, Stroke::Cut(length?)))
             }
             ["at", at, "add"] => (at, NodeAct::Add),
             _ => return Err(GRAMMAR.into()),
@@ -67,7 +86,7 @@ pub(super) fn restart_in_vain(faults: &[PlannedFault]) -> Option<&PlannedFault> 
             false
         }
         NodeAct::Restart(node) => !down.remove(&node),
-        NodeAct::Strike(_, Stroke::Freeze(_)) | NodeAct::Add | NodeAct::Remove(_) => false,
+        NodeAct::Strike(_, Stroke::Freeze(_) | Stroke::Cut(_)) | NodeAct::Add | NodeAct::Remove(_) => false,
     })
 }
 
@@ -96,6 +115,8 @@ mod tests {
         let fault: PlannedFault = "at 500ms freeze 2 for 3s".parse().unwrap();
         assert_eq!(fault.at, Duration::from_millis(500));
         assert_eq!(fault.act, NodeAct::Strike(2, Stroke::Freeze(Duration::from_secs(3))));
+        let fault: PlannedFault = "at 5s cut 2 for 300ms".parse().unwrap();
+        assert_eq!(fault.act, NodeAct::Strike(2, Stroke::Cut(Duration::from_millis(300))));
         assert_eq!("at 8s restart 1".parse::<PlannedFault>().unwrap().act, NodeAct::Restart(1));
         assert_eq!("at 8s add".parse::<PlannedFault>().unwrap().act, NodeAct::Add);
         for text in [
@@ -106,6 +127,8 @@ mod tests {
             "at 5s kill 0",
             "at 5s kill x",
             "at 5s freeze 2",
+            "at 5s cut 2",
+            "at 5s cut 0 for 1s",
             "at 5s kill 2 for 3s",
             "at -1s kill 2",
             "at 5s add 2",

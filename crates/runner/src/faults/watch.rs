@@ -28,12 +28,19 @@ impl Faulting {
         self.look(patience, || {
             let leaders = nodes.leaders()?.ok().unwrap_or_default();
             if leaders.contains(&node) {
-                return None;
+                // One that is cut off takes itself for a leader until it hears of another.
+                return self.is_cut_off(fault).then_some(false);
             }
             let Some(by) = leaders.into_iter().find(|leader| !led.contains(leader)) else { return Some(false) };
             self.state().happened[fault].taken_over = Some((by, Instant::now()));
             Some(true)
         });
+    }
+
+    /// Returns whether it is a cut that is not over.
+    fn is_cut_off(&self, fault: usize) -> bool {
+        let it = &self.state().happened[fault];
+        it.fault.cuts() && it.until.is_none()
     }
 
     /// Looks when a node that was started again has what it missed, until the trial is over.
@@ -47,7 +54,7 @@ impl Faulting {
         });
     }
 
-    /// Returns how old something was that was acknowledged so long ago, when the next node was killed, stopped or frozen; 0 where that was
+    /// Returns how old something was that was acknowledged so long ago, when the next node was killed, stopped, frozen or cut off; 0 where that was
     /// after the last of them.
     pub(crate) fn age_s(&self, ago: Duration) -> Option<f64> {
         let acknowledged = Instant::now().checked_sub(ago)?;

@@ -3,6 +3,7 @@
 use crate::tls::Trust;
 use serde::{Deserialize, Serialize};
 use std::fmt;
+use std::net::Ipv4Addr;
 use std::path::PathBuf;
 use study::{Address, Authority, Secret};
 
@@ -24,7 +25,12 @@ pub struct Endpoint {
 impl Endpoint {
     /// Returns a server on this machine's loopback, without login.
     pub fn loopback(port: u16) -> Endpoint {
-        Endpoint::at(Address::Tcp { host: "127.0.0.1".into(), port: Some(port) })
+        Endpoint::tcp_at(Ipv4Addr::LOCALHOST, port)
+    }
+
+    /// Returns a server at this address, without login.
+    pub fn tcp_at(address: Ipv4Addr, port: u16) -> Endpoint {
+        Endpoint::at(Address::Tcp { host: address.to_string(), port: Some(port) })
     }
 
     /// Returns a server behind a unix socket, without login.
@@ -57,9 +63,15 @@ impl Endpoint {
         authority.addresses.iter().map(reached).collect()
     }
 
-    /// Returns whether any user of the machine can connect: a port without a password.
+    /// Returns whether any user of the machine can connect to this private server: a port of the loopback without a password. In a network of kvtrial's own
+    /// there is nobody else.
     pub fn is_open_to_all(&self) -> bool {
-        self.tcp().is_some() && self.password.is_none()
+        self.is_on_loopback() && self.password.is_none()
+    }
+
+    /// Returns whether it is a port of this machine's loopback.
+    pub fn is_on_loopback(&self) -> bool {
+        self.tcp().and_then(|(host, _)| host.parse::<Ipv4Addr>().ok()).is_some_and(|address| address.is_loopback())
     }
 
     /// Returns the host and port of a TCP endpoint.
