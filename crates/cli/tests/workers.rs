@@ -1,8 +1,13 @@
-//! One study, many workers: processes of this machine, joined by hand or over NATS, killed, cut off, of another version, and lying.
+//! One study, many workers: processes of this machine, joined by hand or over NATS, killed, cut off, of another version, and lying;
+//! and on machines of their own as far as one machine has them.
 #![allow(clippy::unwrap_used)]
 
+#[path = "workers/apart.rs"]
+mod apart;
 #[path = "common/mod.rs"]
 mod common;
+#[path = "workers/hub.rs"]
+mod hub;
 #[path = "workers/lying.rs"]
 mod lying;
 #[path = "workers/nats.rs"]
