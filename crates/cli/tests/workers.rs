@@ -8,10 +8,16 @@ mod apart;
 mod common;
 #[path = "workers/hub.rs"]
 mod hub;
+#[path = "workers/logins.rs"]
+mod logins;
 #[path = "workers/lying.rs"]
 mod lying;
 #[path = "workers/nats.rs"]
 mod nats;
+#[path = "workers/scripts.rs"]
+mod scripts;
+#[path = "workers/searches.rs"]
+mod searches;
 
 use common::{Desk, Ran, once};
 use nats::{JoinedWorker, Nats, Speaker};

@@ -81,7 +81,7 @@ impl Hub {
         format!("nats://{HUB}:{NATS_PORT}")
     }
 
-    /// Starts a worker on a machine of its own, whose clock is so many hours ahead; it has this number, and waits for a study.
+    /// Starts a worker on a machine of its own, its clock that many hours ahead, and waits until it is ready.
     pub fn worker(&self, desk: &Desk, number: u8, hours: u32) -> JoinedWorker {
         let inner = desk.command(&format!("worker {} --name {}", self.nats(), name(number)));
         let up = format!(

@@ -1,7 +1,8 @@
 //! Shares in threads of this process, on one store, as workers carry them out: what they say is sent as text, then joined.
 
 use super::{PhasesDone, ShareFound, ShareReport, finish_of_shares};
-use crate::message::{Assignment, ChangedBy, Finish, FromWorker, Order, PhaseDone, UnderWay};
+use crate::assignment::{Assignment, ChangedBy};
+use crate::message::{Finish, FromWorker, Order, PhaseDone, UnderWay};
 use crate::worker::bench::{Bench, Link};
 use crate::worker::phases::{Extent, phases};
 use engine::{End, Outcome, Settings};
@@ -70,6 +71,7 @@ fn assignment(settings: Settings) -> Assignment {
     });
     Assignment {
         job: "crud".into(),
+        script: None,
         data: None,
         params: jobkit::Params::new(),
         seed: 42,

@@ -1,6 +1,7 @@
 //! What a worker does: open the store where it is, run the phases, and report the result.
 
-use crate::message::{Assignment, ChangedBy, Doing, Finish, FromWorker, Inspection, OpenedStore, Refusal, Task};
+use crate::assignment::{Assignment, ChangedBy};
+use crate::message::{Doing, Finish, FromWorker, Inspection, OpenedStore, Refusal, Task};
 use crate::shares::{self, ShareFound};
 use crate::worker::ask;
 use crate::worker::bench::{Bench, Link};
