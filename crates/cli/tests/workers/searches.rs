@@ -11,15 +11,18 @@ fn the_highest_rate_is_searched_for_with_clients_on_several_workers() {
     let search = &ran.study.as_ref().unwrap()["rate_search"][0];
     assert!(search["closed_ops_per_s"].as_f64().unwrap() > 0.0, "{search}");
     let mut offered = 0;
-    for trial in ran.cells().iter().flat_map(|cell| cell["trials"].as_array().unwrap()) {
-        let workers = trial["workers"].as_array().unwrap();
-        let done: u64 = workers.iter().map(|worker| worker["operations"].as_u64().unwrap()).sum();
-        assert_eq!((workers.len(), Some(done)), (2, trial["operations"].as_u64()), "{trial}");
-        if let Some(rate) = trial["offered_per_s"].as_f64() {
-            offered += 1;
-            let asked = trial["operations"].as_f64().unwrap() + trial["not_sent"].as_f64().unwrap_or(0.0);
-            // Of random arrivals that many come in a second, give or take six standard deviations.
-            assert!((asked - rate).abs() < 6.0 * rate.sqrt() + 1.0, "{asked} of {rate}");
+    for cell in ran.cells() {
+        for trial in cell["trials"].as_array().unwrap() {
+            let workers = trial["workers"].as_array().unwrap();
+            let done: u64 = workers.iter().map(|worker| worker["operations"].as_u64().unwrap()).sum();
+            assert_eq!((workers.len(), Some(done)), (2, trial["operations"].as_u64()), "{trial}");
+            if let Some(rate) = cell["params"]["rate"].as_str() {
+                offered += 1;
+                let due = done as f64 + trial["not_sent"].as_f64().unwrap();
+                let rate: f64 = rate.parse().unwrap();
+                // As many random arrivals were due in the second, give or take six standard deviations.
+                assert!((due - rate).abs() < 6.0 * rate.sqrt() + 1.0, "{due} of {rate}");
+            }
         }
     }
     assert!(offered > 3, "{offered} rates were offered\n{}", ran.said());

@@ -13,21 +13,27 @@ const LIMIT: f64 = 0.95;
 /// Workers of a cell that a table has: of more the busiest, which are the ones that may be at their limit.
 const MOST: usize = 16;
 
-/// Returns for each cell that several workers carried out a sentence and a table of what each did, medians over the trials that count.
+/// Returns for each cell that several workers carried out a table of what each did, medians over the trials that count, and a sentence
+/// where its rate needs one.
 pub fn blocks<'a>(cells: &'a [&Cell]) -> impl Iterator<Item = Block> + 'a {
-    cells.iter().flat_map(|cell| {
-        let first = cell.counted().find(|trial| !trial.workers.is_empty());
-        let both =
-            first.and_then(|first| Some([Block::plain(sentence(cell, first)), Block::Table(table(cell, first)?)]));
-        both.into_iter().flatten()
+    let shared = cells.iter().filter_map(|cell| {
+        let first = cell.counted().find(|trial| !trial.workers.is_empty())?;
+        Some((*cell, table(cell, first)?))
+    });
+    shared.enumerate().flat_map(|(at, (cell, mut table))| {
+        if at > 0 {
+            table.columns.iter_mut().for_each(|column| column.meaning = "".into()); // the first says it
+        }
+        [Block::Table(table)].into_iter().chain(together(cell).map(Block::plain))
     })
 }
 
-fn sentence(cell: &Cell, first: &TrialRecord) -> String {
+fn title(cell: &Cell, all: usize) -> String {
     let spread_s = median(cell, |trial| trial.start_spread_s);
-    let began = spread_s.map(|s| format!(", and began within {}", units::duration(s))).unwrap_or_default();
+    let began = spread_s.map(|s| format!(", which began within {}", units::duration(s))).unwrap_or_default();
     let medians = if cell.counted().count() > 1 { " (medians)" } else { "" };
-    format!("{} workers shared the clients of {}{began}{medians}.{}", first.workers.len(), cell.store, together(cell))
+    let part = if all > MOST { format!("; the busiest {MOST}") } else { String::new() };
+    format!("{all} workers for {}{began}{medians}{part}", cell.store)
 }
 
 fn table(cell: &Cell, first: &TrialRecord) -> Option<FigureTable> {
@@ -40,40 +46,49 @@ fn table(cell: &Cell, first: &TrialRecord) -> Option<FigureTable> {
         shown.sort_by(|one, other| load(other).total_cmp(&load(one)));
         shown.truncate(MOST);
     }
-    let whole = |figure: f64| study::whole(figure.round() as u64);
-    let title = match first.workers.len() {
-        all if all > MOST => format!("Workers of {}: the busiest {MOST} of {all}", cell.store),
-        _ => format!("Workers of {}", cell.store),
-    };
     let rows = shown.into_iter().map(|worker| {
         let limit = if load(worker) > LIMIT { ", at its limit" } else { "" };
+        let error_s = of(worker, |it| it.clock_error_s);
         [
             worker.name.clone(),
             study::whole(u64::from(worker.clients)),
-            whole(of(worker, |it| it.ops_per_s)),
+            study::whole(of(worker, |it| it.ops_per_s).round() as u64),
             format!("{:.0} %{limit}", load(worker) * 100.0),
             units::duration(of(worker, |it| it.start_offset_s)),
-            format!("± {}", units::duration(of(worker, |it| it.clock_error_s))),
+            if error_s > 0.0 { format!("± {}", units::duration(error_s)) } else { "same".into() },
         ]
     });
-    let columns = ["WORKER", "CLIENTS", "OP/S", "BUSIEST THREAD", "BEGAN AFTER", "CLOCK"];
-    let mut table = FigureTable::of_figures(title, columns, rows)?;
-    let [clock, began] = [5, 4];
+    let columns = ["WORKER", "CLIENTS", "OP/S", "THREAD", "BEGAN", "CLOCK"];
+    let mut table = FigureTable::of_figures(title(cell, first.workers.len()), columns, rows)?;
+    let headings = ["Worker", "Clients", "Op/s", "Thread", "Began", "Clock"];
+    let meanings = [
+        "",
+        "",
+        "",
+        "what its busiest client thread used of a processor",
+        "behind the first",
+        "how far off that may be",
+    ];
+    for (column, (heading, meaning)) in table.columns.iter_mut().zip(headings.into_iter().zip(meanings)) {
+        (column.heading, column.meaning) = (heading.into(), meaning.into());
+    }
+    let [began, clock] = [4, 5];
     (table.columns[clock].spare, table.columns[began].spare) = (1, 2);
-    table.columns[began].meaning = "how long behind the first of them".into();
-    table.columns[clock].meaning = "how far off that may be".into();
     Some(table)
 }
 
 /// Returns both rates, where they are not the same: some workers were through before others.
-fn together(cell: &Cell) -> String {
+fn together(cell: &Cell) -> Option<String> {
     let makespan = median(cell, |trial| Some(trial.ops_per_s)).unwrap_or_default();
-    let Some(together) = median(cell, |trial| trial.ops_per_s_together) else { return String::new() };
+    let together = median(cell, |trial| trial.ops_per_s_together)?;
     if makespan <= 0.0 || (together / makespan - 1.0).abs() <= DIFFERS {
-        return String::new();
+        return None;
     }
     let [together, makespan] = [together, makespan].map(|rate| study::whole(rate.round() as u64));
-    format!(" While all of them ran: {together} op/s; until the last was through: {makespan} op/s.")
+    Some(format!(
+        "While all workers for {} ran: {together} op/s; until the last was through: {makespan} op/s.",
+        cell.store
+    ))
 }
 
 fn median(cell: &Cell, figure: impl Fn(&TrialRecord) -> Option<f64>) -> Option<f64> {
@@ -92,7 +107,7 @@ mod tests {
         WorkerUse { start_offset_s, clock_error_s, ..of_it }
     }
 
-    fn said(ops_per_s: f64, workers: Vec<WorkerUse>) -> (String, FigureTable) {
+    fn said(ops_per_s: f64, workers: Vec<WorkerUse>) -> (FigureTable, Option<String>) {
         let trial = TrialRecord {
             ops_per_s,
             ops_per_s_together: Some(3000.0),
@@ -101,10 +116,13 @@ mod tests {
             ..TrialRecord::default()
         };
         let cell = Cell { store: "redis".into(), trials: vec![trial], ..Cell::default() };
-        match blocks(&[&cell]).collect::<Vec<_>>().try_into() {
-            Ok([Block::Sentence(sentence), Block::Table(table)]) => (sentence.text, table),
+        let mut all = blocks(&[&cell]).collect::<Vec<_>>().into_iter();
+        let Some(Block::Table(table)) = all.next() else { panic!("no table") };
+        let sentence = all.next().map(|block| match block {
+            Block::Sentence(sentence) => sentence.text,
             other => panic!("{other:?}"),
-        }
+        });
+        (table, sentence)
     }
 
     fn row(table: &FigureTable, at: usize) -> Vec<&str> {
@@ -114,15 +132,12 @@ mod tests {
     #[test]
     fn each_worker_is_told_with_its_limit_and_both_rates_where_they_differ() {
         let workers = || vec![worker("one", 1000.0, 0.5), worker("two", 2000.0, 0.97)];
-        let told = "2 workers shared the clients of redis, and began within 400 µs.";
-        let (sentence, table) = said(2990.0, workers());
-        assert_eq!((sentence.as_str(), table.title.as_str()), (told, "Workers of redis"));
+        let (table, sentence) = said(2990.0, workers());
+        assert_eq!((table.title.as_str(), sentence), ("2 workers for redis, which began within 400 µs", None));
         assert_eq!(row(&table, 0), ["one", "4", "1,000", "50 %", "200 µs", "± 30.0 µs"]);
         assert_eq!(row(&table, 1), ["two", "4", "2,000", "97 %, at its limit", "200 µs", "± 30.0 µs"]);
-        assert_eq!(
-            said(2500.0, workers()).0,
-            format!("{told} While all of them ran: 3,000 op/s; until the last was through: 2,500 op/s.")
-        );
+        let differ = "While all workers for redis ran: 3,000 op/s; until the last was through: 2,500 op/s.";
+        assert_eq!(said(2500.0, workers()).1.as_deref(), Some(differ));
         let alone = Cell { trials: vec![TrialRecord::default()], ..Cell::default() };
         assert_eq!(blocks(&[&alone]).count(), 0);
     }
@@ -130,8 +145,8 @@ mod tests {
     #[test]
     fn of_many_workers_the_busiest_are_told() {
         let workers = (0..64).map(|number| worker(&format!("w{number}"), 10.0, f64::from(number) / 100.0)).collect();
-        let (_, table) = said(2990.0, workers);
-        assert_eq!((table.title.as_str(), table.rows.len()), ("Workers of redis: the busiest 16 of 64", 16));
-        assert_eq!(row(&table, 0)[..4], ["w63", "4", "10", "63 %"]);
+        let (table, _) = said(2990.0, workers);
+        assert_eq!(table.title, "64 workers for redis, which began within 400 µs; the busiest 16");
+        assert_eq!((table.rows.len(), &row(&table, 0)[..4]), (16, &["w63", "4", "10", "63 %"][..]));
     }
 }
