@@ -136,7 +136,7 @@ fn node(directory: &Path, port: u16) -> Child {
     let settings = format!("--port {port} --bind {HUB} --protected-mode no --cluster-enabled yes --appendonly no");
     let mut server = Command::new("redis-server");
     server.args(settings.split(' ')).args(["--save", ""]).current_dir(own).stdout(Stdio::null());
-    server.spawn().expect("apt-get install redis-server")
+    server.spawn().unwrap_or_else(|error| panic!("apt-get install redis-server: {error}"))
 }
 
 fn join_nodes() {

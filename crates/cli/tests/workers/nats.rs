@@ -48,7 +48,7 @@ impl Nats {
     fn listening(host: &str, port: u16, more: &[&str]) -> Nats {
         let mut server = Command::new("nats-server");
         server.args(["-a", host, "-p", &port.to_string()]).args(more).stderr(Stdio::null()).stdout(Stdio::null());
-        let child = server.spawn().expect("apt-get install nats-server");
+        let child = server.spawn().unwrap_or_else(|error| panic!("apt-get install nats-server: {error}"));
         testkit::waiting::until("nats-server listens", || TcpStream::connect((host, port)).is_ok());
         Nats { child, host: host.to_owned(), port }
     }
