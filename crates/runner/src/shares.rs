@@ -1,7 +1,7 @@
 //! A trial that several workers carry out in shares: what they did and found, as if one had done all of it.
 
 use crate::message::{Finish, PhaseDone};
-use crate::worker::holding::{self, Held};
+use crate::worker::holding::{self, HeldKeys};
 use crate::worker::phases::stalls_of_series;
 use jobkit::{Job, JobError, SharePart, Trial};
 use serde::{Deserialize, Serialize};
@@ -16,7 +16,7 @@ pub(crate) struct ShareFound {
     /// What the trial found.
     pub(crate) part: SharePart,
     /// What the store said it holds; only the first share asks.
-    pub(crate) held: Option<Held>,
+    pub(crate) held: Option<HeldKeys>,
 }
 
 /// What a share of a trial tells the others before each phase, and before everything is read again.

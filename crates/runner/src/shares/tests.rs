@@ -4,7 +4,7 @@ use super::{PhasesDone, ShareFound, ShareReport, finish_of_shares};
 use crate::assignment::{Assignment, ChangedBy};
 use crate::message::{Finish, FromWorker, Order, PhaseDone, UnderWay};
 use crate::worker::bench::{Bench, Link};
-use crate::worker::holding::Held;
+use crate::worker::holding::HeldKeys;
 use crate::worker::phases::{Extent, phases};
 use engine::{End, Outcome, Settings};
 use jobkit::{Job, JobError, Share, TrialSetup};
@@ -168,7 +168,7 @@ fn what_the_store_says_it_holds_is_held_against_what_the_clients_of_all_shares_l
         [(900, None), (907, Some((ReasonKind::ForeignData, 7))), (300, Some((ReasonKind::LostUpdates, 600)))]
     {
         let mut finished = finished.clone();
-        let held = Held::Keys { keys: Some(keys), evicted: 0, expired: 0 };
+        let held = HeldKeys::Counted { keys: Some(keys), evicted: 0, expired: 0 };
         finished[0].share.as_mut().unwrap().held = Some(held);
         let finish = finish_of_shares(&*job, job.trial(&setup).as_ref(), Keeps::Everything, finished).unwrap();
         let said = finish.answer_reasons.iter().map(|reason| (reason.kind, reason.count)).collect::<Vec<_>>();

@@ -8,27 +8,27 @@ use study::{Reason, ReasonKind, whole};
 
 /// What a store said when it was asked.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) enum Held {
+pub(crate) enum HeldKeys {
     /// How many keys it holds, and how many it evicted and let expire.
-    Keys { keys: Option<u64>, evicted: u64, expired: u64 },
+    Counted { keys: Option<u64>, evicted: u64, expired: u64 },
     /// It did not answer.
     Unanswered(String),
 }
 
 /// Asks a store what it holds. Not one of the user's: it may hold other keys.
-pub(crate) fn ask(store: &dyn Store) -> Held {
+pub(crate) fn ask(store: &dyn Store) -> HeldKeys {
     match store.holding() {
-        Ok(Holding { keys, evicted, expired }) => Held::Keys { keys, evicted, expired },
-        Err(error) => Held::Unanswered(error.to_string()),
+        Ok(Holding { keys, evicted, expired }) => HeldKeys::Counted { keys, evicted, expired },
+        Err(error) => HeldKeys::Unanswered(error.to_string()),
     }
 }
 
 /// Returns what is wrong with what a store said; nothing where the store or the job cannot say. The trial knows what all clients left.
-pub(crate) fn reasons(held: &Held, trial: &dyn Trial) -> Vec<Reason> {
+pub(crate) fn reasons(held: &HeldKeys, trial: &dyn Trial) -> Vec<Reason> {
     let reason = |kind, count, example: String| Reason { kind, count, example };
     let (keys, evicted, expired) = match held {
-        Held::Keys { keys, evicted, expired } => (*keys, *evicted, *expired),
-        Held::Unanswered(words) => {
+        HeldKeys::Counted { keys, evicted, expired } => (*keys, *evicted, *expired),
+        HeldKeys::Unanswered(words) => {
             return vec![reason(ReasonKind::ConnectionLost, 1, format!("{words} (while: {})", Doing::Count.name()))];
         }
     };
