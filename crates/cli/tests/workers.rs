@@ -1,12 +1,23 @@
-//! One study, many workers: processes of this machine, joined by hand or over NATS, killed, cut off, of another version, and lying.
+//! One study, many workers: processes of this machine, joined by hand or over NATS, killed, cut off, of another version, and lying;
+//! and on machines of their own as far as one machine has them.
 #![allow(clippy::unwrap_used)]
 
+#[path = "workers/apart.rs"]
+mod apart;
 #[path = "common/mod.rs"]
 mod common;
+#[path = "workers/hub.rs"]
+mod hub;
+#[path = "workers/logins.rs"]
+mod logins;
 #[path = "workers/lying.rs"]
 mod lying;
 #[path = "workers/nats.rs"]
 mod nats;
+#[path = "workers/scripts.rs"]
+mod scripts;
+#[path = "workers/searches.rs"]
+mod searches;
 
 use common::{Desk, Ran, once};
 use nats::{JoinedWorker, Nats, Speaker};

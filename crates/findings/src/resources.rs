@@ -23,9 +23,9 @@ pub(crate) fn find(view: &View<'_>) -> Option<Finding> {
 }
 
 fn blocks(it: &Grouped<'_>, view: &View<'_>) -> Vec<Block> {
-    let sentences = workers::sentences(it.cells()).chain(nodes::sentences(it.cells()));
+    let sentences = nodes::sentences(it.cells());
     let sentences = sentences.chain(moves::sentences(it.cells()));
     let sentences = sentences.chain(reduction::sentence(it.cells())).map(Block::plain);
     let charts = view.charts(|| chart::charts(it.cells(), it.label(), &view.identities, view.batches));
-    sentences.chain(charts).collect()
+    workers::blocks(it.cells()).chain(sentences).chain(charts).collect()
 }

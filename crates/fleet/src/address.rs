@@ -56,7 +56,7 @@ impl NatsAddress {
             return Err(refused());
         }
         let login = match (key, &server.user, &server.password) {
-            (Some(path), None, None) => Login::Key(seed(&read("--nats-key", path)?)),
+            (Some(path), None, None) => Login::Key(seed(&read("--nats-key", path)?).ok_or_else(|| no_seed(path))?),
             (None, None, None) => Login::None,
             (None, None, Some(token)) => Login::Token(token.clone()),
             (None, Some(user), Some(password)) => Login::User(user.clone(), password.clone()),
@@ -112,10 +112,14 @@ fn bracketed(host: &str) -> String {
     if host.contains(':') { format!("[{host}]") } else { host.to_owned() }
 }
 
-/// The seed in the text of a key file: the line that begins with S; others are comments, or the head and foot of a file of credentials.
-fn seed(text: &str) -> Secret {
-    let line = text.lines().map(str::trim).find(|line| line.starts_with('S'));
-    Secret::new(line.unwrap_or_default())
+/// The seed in the text of a key file: the line that begins with SU; others are comments, or the head and foot of a file of credentials.
+fn seed(text: &str) -> Option<Secret> {
+    text.lines().map(str::trim).find(|line| line.starts_with("SU")).map(Secret::new)
+}
+
+fn no_seed(path: &Path) -> FleetError {
+    let problem = "it has no seed of a user, a line that begins with SU; 'nk -gen user' makes one".into();
+    FleetError::File { option: "--nats-key", path: path.display().to_string(), problem }
 }
 
 /// An address of NATS as it is written: a URL, whose password may be hidden.
@@ -189,6 +193,10 @@ mod tests {
         let with = |url: &str| NatsAddress::new(&NatsSpec::read(url).unwrap(), Some(file.path()), None);
         assert_eq!(with("nats://h").unwrap().login, Login::Key(Secret::new("SUAKEY")));
         assert!(with("nats://:token@h").is_err());
+        let mut other = tempfile::NamedTempFile::new().unwrap();
+        writeln!(other, "UAPUBLIC").unwrap();
+        let no_seed = NatsAddress::new(&NatsSpec::read("nats://h").unwrap(), Some(other.path()), None).unwrap_err();
+        assert!(no_seed.to_string().contains("it has no seed of a user") && !no_seed.to_string().contains("UAPUBLIC"));
         let missing = NatsAddress::new(&NatsSpec::read("nats://h").unwrap(), Some("/no/key".as_ref()), None);
         assert!(missing.unwrap_err().to_string().starts_with("--nats-key /no/key: "));
     }

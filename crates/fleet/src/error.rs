@@ -26,6 +26,16 @@ pub enum FleetError {
         /// What is wrong.
         problem: String,
     },
+    /// Its certificate is not believed, or it speaks no TLS.
+    #[error(
+        "TLS with NATS at {place} fails: {problem}; name the authority that signed its certificate with --nats-ca FILE, or write nats:// where it has no TLS"
+    )]
+    NotBelieved {
+        /// Host and port.
+        place: String,
+        /// What is wrong.
+        problem: String,
+    },
     /// The server does not let us in.
     #[error(
         "NATS at {place} does not let kvtrial in: {problem}; check the token, the password, or the key (--nats-key)"

@@ -8,6 +8,7 @@ use async_nats::{Client, ConnectErrorKind, Event, ServerError};
 use futures_util::StreamExt;
 use measure::monotonic_ns;
 use runner::ClockReading;
+use std::io::ErrorKind;
 use std::sync::mpsc::Sender;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
@@ -50,6 +51,8 @@ impl Post {
     /// # Errors
     /// Nobody answers, or we are not let in.
     pub(crate) fn connect(address: &NatsAddress, name: &str) -> Result<Post, FleetError> {
+        // Where several are compiled in rustls asks which to use; the first answer counts, and all are this one.
+        let _ = async_nats::rustls::crypto::ring::default_provider().install_default();
         let runtime = Builder::new_current_thread().enable_all().build()?;
         let handle = runtime.handle().clone();
         let over = Arc::new(Notify::new());
@@ -211,8 +214,16 @@ fn refusal(address: &NatsAddress, error: &async_nats::ConnectError) -> FleetErro
         ConnectErrorKind::Authentication | ConnectErrorKind::AuthorizationViolation => {
             FleetError::Refused { place, problem }
         }
+        ConnectErrorKind::Tls => FleetError::NotBelieved { place, problem },
+        _ if is_of_tls(error) => FleetError::NotBelieved { place, problem },
         _ => FleetError::Unreachable { place, problem },
     }
+}
+
+/// Whether it comes from TLS, which says invalid data where it does not believe or understand the other side.
+fn is_of_tls(error: &dyn std::error::Error) -> bool {
+    let mut causes = std::iter::successors(error.source(), |cause| cause.source());
+    causes.any(|cause| cause.downcast_ref::<std::io::Error>().is_some_and(|io| io.kind() == ErrorKind::InvalidData))
 }
 
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

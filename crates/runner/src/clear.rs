@@ -1,7 +1,8 @@
 //! Deletes what a run left in a store of the user's: the keys of its job, and what the adapter has made for itself.
 
+use crate::assignment::{Action, Keys};
 use crate::error::RunError;
-use crate::message::{Action, Keys, UnderWay};
+use crate::message::UnderWay;
 use crate::plan::Plan;
 use crate::planned_cell::PlannedCell;
 use crate::task;

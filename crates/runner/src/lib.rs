@@ -11,6 +11,7 @@
 //!
 //! What never lives here: the operation loop (engine), starting processes (host), files (archive) and tables (terminal), exiting (cli).
 
+mod assignment;
 mod changes;
 mod clear;
 mod crash;

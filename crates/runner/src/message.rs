@@ -3,12 +3,13 @@
 //! kvtrial sends a [`Task`]; the worker answers with [`FromWorker`]s until it has done it, or [`FromWorker::Refused`] it. Before each phase and at
 //! the end of a trial it waits for an [`Order`], so that kvtrial can look at server and disk while nothing runs.
 
+use crate::assignment::Assignment;
 use crate::fleet::FleetAccount;
 use crate::fleet::tick::Tick;
 use crate::shares::ShareFound;
 use crate::shares::ShareReport;
 use check::CaseResult;
-use engine::{Outcome, Settings};
+use engine::Outcome;
 use host::Location;
 use jobkit::Params;
 use measure::Progress;
@@ -154,66 +155,6 @@ pub(crate) enum Order {
     Go,
     /// Stop as soon as possible, and finish.
     Stop,
-}
-
-/// All a worker has to know of a trial, or of another task with a job in it.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub(crate) struct Assignment {
-    /// Name of the job.
-    pub(crate) job: String,
-    /// Its input.
-    pub(crate) data: Option<String>,
-    /// Its parameters.
-    pub(crate) params: Params,
-    /// Seed of every random choice.
-    pub(crate) seed: u64,
-    /// The store.
-    pub(crate) spec: Spec,
-    /// Where it is.
-    pub(crate) location: Location,
-    /// How phases are driven.
-    pub(crate) settings: Settings,
-    /// What is done about the job's keys first, in a store of the user's.
-    pub(crate) keys: Option<Keys>,
-    /// Who changes the nodes in the phase that the job names.
-    pub(crate) changed_by: ChangedBy,
-    /// How what clients see is recorded; `None`: it is not.
-    pub(crate) history: Option<HistoryWish>,
-}
-
-/// How a history is recorded.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct HistoryWish {
-    /// Where what does not fit into memory goes.
-    pub(crate) directory: PathBuf,
-    /// The file that it is written to, for others to read.
-    pub(crate) file: Option<PathBuf>,
-}
-
-/// The one who changes the nodes of a store while a trial runs, where its job asks for it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) enum ChangedBy {
-    /// Nobody, or the store's own layer.
-    Worker,
-    /// kvtrial, which says when it is done.
-    Kvtrial,
-}
-
-/// The keys of earlier or later trials in a store of the user's, and what is done about them.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Keys {
-    pub(crate) action: Action,
-    /// The parameters of the trials whose keys they are.
-    pub(crate) params: Vec<Params>,
-}
-
-/// The action on such keys.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) enum Action {
-    /// Every key must be absent: what is there may be the user's.
-    Look,
-    /// Every key is deleted: what is there is an earlier trial's, or the user said it may go.
-    Delete,
 }
 
 /// A phase that is under way, for the watcher.

@@ -1,10 +1,10 @@
 //! What is going to be run.
 
+use crate::assignment::{Assignment, ChangedBy, HistoryWish, Keys};
 use crate::changes;
 use crate::execution::Execution;
 use crate::faults::Faults;
 use crate::job_cache::JobCache;
-use crate::message::{Assignment, ChangedBy, HistoryWish, Keys};
 use crate::order::{self, ScheduledTrial};
 use crate::planned_cell::PlannedCell;
 use engine::{Arrivals, Outages, Settings, Timing};
@@ -160,7 +160,8 @@ impl Plan {
     ) -> Assignment {
         let (job, data, seed) = self.job_cache.source();
         Assignment {
-            job: script::address(job),
+            job: job.name.to_owned(),
+            script: script::file(job),
             data: data.cloned(),
             params: planned.params.clone(),
             seed,

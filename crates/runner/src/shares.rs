@@ -1,6 +1,7 @@
 //! A trial that several workers carry out in shares: what they did and found, as if one had done all of it.
 
 use crate::message::{Finish, PhaseDone};
+use crate::worker::holding::{self, HeldKeys};
 use crate::worker::phases::stalls_of_series;
 use jobkit::{Job, JobError, SharePart, Trial};
 use serde::{Deserialize, Serialize};
@@ -14,6 +15,8 @@ pub(crate) struct ShareFound {
     pub(crate) done: PhasesDone,
     /// What the trial found.
     pub(crate) part: SharePart,
+    /// What the store said it holds; only the first share asks.
+    pub(crate) held: Option<HeldKeys>,
 }
 
 /// What a share of a trial tells the others before each phase, and before everything is read again.
@@ -136,18 +139,24 @@ pub(crate) fn finish_of_shares(
     keeps: Keeps,
     shares: Vec<Finish>,
 ) -> Result<Finish, JobError> {
-    let (mut resent, mut peak_rss_bytes, mut all_done) = (0, 0, None);
+    let (mut resent, mut peak_rss_bytes, mut all_done, mut all_held) = (0, 0, None, None);
     for share in shares {
         resent += share.resent;
         peak_rss_bytes = peak_rss_bytes.max(share.peak_rss_bytes);
         let found =
             share.share.ok_or_else(|| JobError("a worker has found an answer instead of a part of it".into()))?;
-        let ShareFound { done, part } = found;
+        let ShareFound { done, part, held } = found;
         trial.join(part)?;
+        all_held = all_held.or(held);
         all_done = all_done.into_iter().chain([done]).reduce(PhasesDone::and);
     }
     let done = all_done.ok_or_else(|| JobError("no worker has finished".into()))?;
-    Ok(Finish { resent, peak_rss_bytes, ..finish(job, trial, keeps, done) })
+    let is_complete = done.complete && done.unread.is_none();
+    let mut finish = finish(job, trial, keeps, done);
+    // What the store holds only the trial can judge that knows of all clients.
+    let held = all_held.filter(|_| is_complete);
+    finish.answer_reasons.extend(held.iter().flat_map(|held| holding::reasons(held, trial)));
+    Ok(Finish { resent, peak_rss_bytes, ..finish })
 }
 
 #[cfg(test)]

@@ -1,9 +1,10 @@
 //! Tasks besides trials, from the side of kvtrial: a check, a question, deleting what a run left. Each opens its store in a worker
 //! process, so that a library that dies or hangs is named, and ends nothing but its task.
 
+use crate::assignment::Keys;
 use crate::error::RunError;
 use crate::execution::{Execution, Hearing, Wish};
-use crate::message::{FromWorker, Inspection, Keys, Question, Refusal, Task};
+use crate::message::{FromWorker, Inspection, Question, Refusal, Task};
 use crate::plan::Plan;
 use crate::planned_cell::PlannedCell;
 use crate::silence::Silence;

@@ -1,8 +1,9 @@
 //! One trial, from the side of kvtrial: make its place, have a worker open the store and run the phases, judge, clear the place away.
 
+use crate::assignment::Keys;
 use crate::error::RunError;
 use crate::faults::{self, Faulting};
-use crate::message::{Finish, Keys, OpenedStore, Refusal, Task};
+use crate::message::{Finish, OpenedStore, Refusal, Task};
 use crate::monitor::{Monitor, Seen};
 use crate::observer::{About, Observer};
 use crate::plan::Plan;

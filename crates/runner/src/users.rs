@@ -1,6 +1,6 @@
 //! What a study knows of stores of the user's: which keys it has left there, and what is to be done about them before a trial.
 
-use crate::message::{Action, Keys};
+use crate::assignment::{Action, Keys};
 use crate::plan::{KeysFound, Plan};
 use crate::planned_cell::PlannedCell;
 use jobkit::Params;

@@ -352,6 +352,16 @@ impl KeyState {
         self.now.load(Ordering::Acquire) != NOTHING
     }
 
+    /// Returns who wrote it last; `None`: nobody did.
+    pub(crate) fn writer(&self) -> Option<Claim> {
+        Claim::of(self.writer.load(Ordering::Relaxed))
+    }
+
+    /// Returns what was last acknowledged.
+    pub(crate) fn holds(&self) -> Fingerprinted {
+        Some(self.now.load(Ordering::Acquire)).filter(|state| *state != NOTHING)
+    }
+
     /// Returns the number of bytes of the value.
     pub(crate) fn bytes(&self) -> u64 {
         self.bytes.load(Ordering::Relaxed)

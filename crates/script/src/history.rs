@@ -5,6 +5,8 @@
 //! where values are kept (`kv.append`, and stores that keep nothing) so is the value; and a scan, or a key that comes or goes in a script
 //! that scans, takes the lock of the order of keys.
 
+mod told;
+
 use crate::clash::Clash;
 use crate::crowd::{Swapped, Way};
 use crate::entry::{Claim, Fingerprinted, KeyState, Since};
@@ -13,10 +15,10 @@ use crate::plausibility::Plausibility;
 use crate::shared_map::{Keyed, Met, SharedMap};
 use jobs::fingerprint::fingerprint;
 use std::collections::BTreeSet;
-use std::ops::Bound;
+use std::ops::{Bound, Range};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
-use store::{Keeps, RowBuffer, Rows};
+use store::{Keeps, RowBuffer, Rows, Slot};
 
 /// The sharing of a key: who may write it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -95,10 +97,15 @@ impl WriteLedger {
 
     /// Returns every key of a value that was ever written, or is there, in byte order.
     pub(crate) fn keys(&self, which: Which) -> Vec<Box<[u8]>> {
+        self.keys_by(which, &ANYBODY)
+    }
+
+    /// Returns those whose last writer was one of these.
+    pub(crate) fn keys_by(&self, which: Which, by: &Range<Slot>) -> Vec<Box<[u8]>> {
         let mut keys = Vec::new();
         self.keys.each(|entry| {
             let is_value = matches!(entry.kind.get(), None | Some(KeyKind::Value));
-            if is_value && (which == Which::Ever || entry.is_there()) {
+            if is_value && is_by(entry, by) && (which == Which::Ever || entry.is_there()) {
                 keys.push(entry.key().into());
             }
         });
@@ -117,18 +124,26 @@ impl WriteLedger {
         keys
     }
 
-    /// Returns the number of keys that are there, and of bytes of keys and values; `None`: not all is known.
-    pub(crate) fn size(&self) -> (Option<u64>, u64) {
+    /// Returns the number of keys that are there and were last written by one of these, and of bytes of keys and values; `None`: not all is known.
+    pub(crate) fn size(&self, by: &Range<Slot>) -> (Option<u64>, u64) {
         let (mut keys, mut bytes, mut sure) = (0, 0, true);
         self.keys.each(|entry| {
-            sure &= !entry.is_unsure(self.sharing);
-            if entry.is_there() {
+            sure &= !is_by(entry, by) || !entry.is_unsure(self.sharing);
+            if entry.is_there() && is_by(entry, by) {
                 keys += 1;
                 bytes += entry.key().len() as u64 + entry.bytes();
             }
         });
         (sure.then_some(keys), bytes)
     }
+}
+
+/// All clients there can be.
+const ANYBODY: Range<Slot> = 0..Slot::MAX;
+
+/// Whether it was last written by one of these, or by nobody.
+fn is_by(entry: &KeyState, by: &Range<Slot>) -> bool {
+    entry.writer().is_none_or(|writer| by.contains(&writer.slot))
 }
 
 /// The ledger as one thread uses it.

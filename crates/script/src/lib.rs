@@ -10,7 +10,7 @@
 //! * `command`: where commands of Redis have their keys, and which a script may not send. `sql`: which statements it may not send.
 //! * `fates`: what became of writes that failed, and of acknowledged ones.
 //! * `scripted`, `trial`, `worker`, `replies`, `read_back`: the job.
-//! * `rehearsal`: which keys a script uses, found without a store.
+//! * `rehearsal`: which keys a script uses, found without a store. `shares`: what processes tell each other that drive its clients together.
 //! * `json`, `json_write`, `json_add`, `exact`: JSON to and from Lua's tables, numbers added within its text, and whole numbers Lua cannot hold.
 //! * `pattern`, `strings`, `library.lua`: Lua's own functions that LuaJIT's could not be ended in, or not wait for a store.
 //! * `watch`: what ends an endless loop.
@@ -47,6 +47,7 @@ mod rehearsal;
 mod replies;
 mod scripted;
 mod shared_map;
+mod shares;
 mod source;
 mod sql;
 mod standing;
@@ -56,4 +57,4 @@ mod watch;
 mod worker;
 
 pub use examples::{EXAMPLES, Example};
-pub use registry::{address, find, is_script, short};
+pub use registry::{ScriptFile, file, find, is_script, short, take};

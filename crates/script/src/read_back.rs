@@ -21,9 +21,9 @@ pub(crate) enum Item {
 }
 
 impl Item {
-    /// Returns everything that was ever written, also what was deleted since.
-    pub(crate) fn all(standing: &TrialState) -> Vec<Item> {
-        let values = standing.ledger.keys(Which::Ever).into_iter().map(Item::Value);
+    /// Returns everything that these clients have ever written, also what was deleted since.
+    pub(crate) fn all(standing: &TrialState, by: &Range<Slot>) -> Vec<Item> {
+        let values = standing.ledger.keys_by(Which::Ever, by).into_iter().map(Item::Value);
         let counters = standing.counters.keys().into_iter().map(Item::Counter);
         values.chain(counters).chain(standing.records.keys().into_iter().map(Item::Record)).collect()
     }
@@ -49,10 +49,15 @@ pub(crate) struct ScriptReadBack<'a> {
 }
 
 impl<'a> ScriptReadBack<'a> {
-    pub(crate) fn new(standing: &'a TrialState, items: &'a [Item], slots: Range<Slot>, all: u32) -> ScriptReadBack<'a> {
-        let at: Vec<usize> = slots.map(|slot| slot as usize).collect();
+    pub(crate) fn new(
+        standing: &'a TrialState,
+        items: &'a [Item],
+        slots: Range<Slot>,
+        all: &Range<Slot>,
+    ) -> ScriptReadBack<'a> {
+        let at: Vec<usize> = slots.map(|slot| (slot - all.start) as usize).collect();
         let (moments, sweeps) = (vec![Glimpse::default(); at.len()], vec![false; at.len()]);
-        ScriptReadBack { standing, items, at, moments, sweeps, step: all as usize }
+        ScriptReadBack { standing, items, at, moments, sweeps, step: all.len() }
     }
 }
 

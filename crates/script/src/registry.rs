@@ -4,7 +4,8 @@ use crate::machine::{Declared, Machine, Surroundings, Survey};
 use crate::scripted;
 use crate::source::ScriptText;
 use jobkit::{Holds, JobError, JobExtras, JobInfo, ParamInfo, Preset, QueryInfo};
-use std::path::Path;
+use serde::{Deserialize, Serialize};
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use store::Capabilities;
 
@@ -34,9 +35,32 @@ pub fn find(name: &str) -> Result<Option<&'static JobInfo>, JobError> {
     }
 }
 
-/// Returns the name by which another process finds a job: that of a script's file is where it is.
-pub fn address(info: &JobInfo) -> String {
-    known(info.name).map_or_else(|| info.name.to_owned(), |known| known.source.path.display().to_string())
+/// A script on its way to another process, which needs no file of it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ScriptFile {
+    name: String,
+    path: PathBuf,
+    text: String,
+    digest: String,
+}
+
+/// Returns the script behind a job, to be sent; `None`: it is compiled in.
+pub fn file(info: &JobInfo) -> Option<ScriptFile> {
+    let known = known(info.name)?;
+    let ScriptText { name, path, text, digest, .. } = &*known.source;
+    Some(ScriptFile { name: name.clone(), path: path.clone(), text: text.clone(), digest: digest.clone() })
+}
+
+/// Returns the job of a script that was sent.
+///
+/// # Errors
+/// It is not what was sent, or its top level fails.
+pub fn take(file: &ScriptFile) -> Result<&'static JobInfo, JobError> {
+    let source = ScriptText::of(file.name.clone(), file.path.clone(), file.text.clone());
+    if source.digest != file.digest {
+        return Err(JobError(format!("{}: its text has changed on the way here", file.name)));
+    }
+    keep(Arc::new(source))
 }
 
 /// Returns settings with which a script that is repeated many times is repeated a few.
@@ -54,7 +78,11 @@ pub(crate) fn known(name: &str) -> Option<Arc<KnownScript>> {
 }
 
 fn open(path: &Path) -> Result<&'static JobInfo, JobError> {
-    let source = Arc::new(ScriptText::read(path)?);
+    keep(Arc::new(ScriptText::read(path)?))
+}
+
+/// Returns the job of a script, which is looked at where it is new.
+fn keep(source: Arc<ScriptText>) -> Result<&'static JobInfo, JobError> {
     {
         let all = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
         let same = |known: &&Arc<KnownScript>| known.source.path == source.path && known.source.digest == source.digest;

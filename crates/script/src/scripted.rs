@@ -6,13 +6,14 @@ use crate::history::Sharing;
 use crate::machine::{Declared, Machine, Surroundings, Survey, Texts};
 use crate::registry::{self, KnownScript};
 use crate::rehearsal;
+use crate::shares;
 use crate::sql;
 use crate::trial::ScriptTrial;
 use jobkit::{Job, JobError, JobRequest, Params, Trial, TrialSetup};
 use jobs::expires::{BY_READER, MOMENT_BYTES};
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock, PoisonError};
-use store::{Capabilities, Counter, OperationKind, OperationSet};
+use store::{Capabilities, Counter, Keeps, OperationKind, OperationSet};
 
 /// Units of a script in keybench's form, unless more or fewer are set.
 const UNITS: &str = "20000";
@@ -78,6 +79,8 @@ struct Scripted {
     texts: Arc<Texts>,
     /// Found out once.
     unit_operations: OnceLock<Option<u64>>,
+    /// The same: why its clients cannot be shared, if they use each other's keys.
+    crossing: OnceLock<Option<String>>,
 }
 
 pub(crate) fn prepare(request: &JobRequest) -> Result<Box<dyn Job>, JobError> {
@@ -89,6 +92,7 @@ pub(crate) fn prepare(request: &JobRequest) -> Result<Box<dyn Job>, JobError> {
         data: request.data.clone(),
         texts: Arc::default(),
         unit_operations: OnceLock::new(),
+        crossing: OnceLock::new(),
         known,
     };
     for own in own_params(&scripted.known.survey) {
@@ -240,10 +244,28 @@ impl Job for Scripted {
         Ok(emulated)
     }
 
-    /// Any client of a script may read what any other wrote.
-    fn shareable(&self, _: &TrialSetup) -> Result<(), JobError> {
-        let name = &self.known.source.name;
-        Err(JobError(format!("{name}: what its clients wrote is known to one process; run it without --workers")))
+    /// Its clients may read what others wrote in phases before, and use keys of their own within a phase.
+    fn shareable(&self, setup: &TrialSetup) -> Result<(), JobError> {
+        let source = &self.known.source;
+        let refused = |why: String| Err(JobError(format!("{}: {why}; run it without --workers", source.name)));
+        if self.sharing() == Sharing::Shared {
+            return refused("several clients write the same keys (kv.shared), which only one process can judge".into());
+        }
+        if let Some((verb, what)) = shares::of_one_process(|verb| source.uses(verb)) {
+            return refused(format!("it calls kv.{verb}, and only one process can judge {what}"));
+        }
+        if source.names_ttl {
+            return refused("it names a time to live, and only one process can judge values that expire".into());
+        }
+        if setup.capabilities.keeps == Keeps::Nothing {
+            return refused("this store keeps nothing, and only one process can stand in for it".into());
+        }
+        let surroundings = self.surroundings(&setup.capabilities, setup.seed);
+        let crossing = self.crossing.get_or_init(|| {
+            rehearsal::crossing(&surroundings, &self.survey, setup.slots)
+                .map(|crossing| crossing.explain(&source.name).0)
+        });
+        crossing.clone().map_or(Ok(()), |words| Err(JobError(words)))
     }
 
     fn unit_operations(&self) -> Option<u64> {
@@ -255,6 +277,6 @@ impl Job for Scripted {
 
     fn trial(&self, setup: &TrialSetup) -> Box<dyn Trial + '_> {
         let surroundings = self.surroundings(&setup.capabilities, setup.seed);
-        Box::new(ScriptTrial::new(surroundings, &self.survey, self.sharing(), setup.slots))
+        Box::new(ScriptTrial::new(surroundings, &self.survey, self.sharing(), setup))
     }
 }

@@ -32,12 +32,17 @@ impl ScriptText {
             return Err(trouble("this is not a script; name a Lua file".into()));
         }
         let bytes = std::fs::read(path).map_err(|error| trouble(error.to_string()))?;
-        let digest = data::digest::of_bytes(&bytes);
         let text = String::from_utf8(bytes).map_err(|_| trouble("it is not UTF-8; scripts are text".into()))?;
         let name = path.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
         let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+        Ok(ScriptText::of(name, path, text))
+    }
+
+    /// Makes one of a text that was read elsewhere.
+    pub(crate) fn of(name: String, path: PathBuf, text: String) -> ScriptText {
+        let digest = data::digest::of_bytes(text.as_bytes());
         let (verbs, names_ttl) = (verbs(&text), names_ttl(&text));
-        Ok(ScriptText { name, path, text, digest, verbs, names_ttl })
+        ScriptText { name, path, text, digest, verbs, names_ttl }
     }
 
     /// Returns what the script says of itself: its first comment.

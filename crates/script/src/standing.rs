@@ -7,6 +7,7 @@ use crate::fates::Fates;
 use crate::history::{Scans, Sharing, ThreadLedger, ValueMemory, WriteLedger};
 use crate::kind::KeyKind;
 use crate::mortal::{Lives, ThreadLives};
+use crate::shares::KeptPart;
 use crate::watch::LoopWatch;
 use jobs::expires::Expires;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -36,6 +37,8 @@ pub(crate) struct TrialState {
     /// The operations asked for, and those of them that are commands.
     operations: AtomicU64,
     commands: AtomicU64,
+    /// What clients of other processes have left.
+    kept_elsewhere: Mutex<KeptPart>,
 }
 
 /// The books of what was written and counted, as one thread uses them.
@@ -141,6 +144,7 @@ impl TrialState {
             units: AtomicU64::new(0),
             operations: AtomicU64::new(0),
             commands: AtomicU64::new(0),
+            kept_elsewhere: Mutex::new(KeptPart::NOTHING),
         }
     }
 
@@ -196,6 +200,17 @@ impl TrialState {
     /// Returns the reason of the failure.
     pub(crate) fn failure(&self) -> Option<Reason> {
         self.failure.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Adds what clients of another process have left.
+    pub(crate) fn add_kept(&self, part: KeptPart) {
+        let mut kept = self.kept_elsewhere.lock().unwrap_or_else(PoisonError::into_inner);
+        *kept = kept.and(part);
+    }
+
+    /// Returns what clients of other processes have left.
+    pub(crate) fn kept_elsewhere(&self) -> KeptPart {
+        *self.kept_elsewhere.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Adds a line to the answer.

@@ -4,9 +4,10 @@ use crate::history::{Scans, Sharing, ValueMemory, Which};
 use crate::machine::{Surroundings, Survey};
 use crate::read_back::{Item, ScriptReadBack};
 use crate::rehearsal;
+use crate::shares::{KeptPart, ScriptPart, ToldPhase, take_over};
 use crate::standing::TrialState;
 use crate::worker::ScriptWorker;
-use jobkit::{Phase, Trial, Worker};
+use jobkit::{JobError, Phase, SharePart, Trial, TrialSetup, Worker};
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -23,6 +24,9 @@ pub(crate) struct ScriptTrial {
     units_count: bool,
     answers: bool,
     slots: u32,
+    /// The slots of this process, and the number of its share.
+    own: Range<Slot>,
+    share: u32,
     items: OnceLock<Vec<Item>>,
     survey: Survey,
     sharing: Sharing,
@@ -39,7 +43,12 @@ enum Part {
 }
 
 impl ScriptTrial {
-    pub(crate) fn new(surroundings: Surroundings, survey: &Survey, sharing: Sharing, slots: u32) -> ScriptTrial {
+    pub(crate) fn new(
+        surroundings: Surroundings,
+        survey: &Survey,
+        sharing: Sharing,
+        setup: &TrialSetup,
+    ) -> ScriptTrial {
         let keeps = surroundings.capabilities.keeps;
         let values = keeps == Keeps::Nothing || surroundings.source.uses("append");
         let memory = if values { ValueMemory::Values } else { ValueMemory::Prints };
@@ -69,7 +78,9 @@ impl ScriptTrial {
             phases,
             units_count: survey.bench || surroundings.lasts(),
             answers: survey.answers && keeps == Keeps::Everything,
-            slots,
+            slots: setup.slots,
+            own: setup.own_slots(),
+            share: setup.share.number,
             items: OnceLock::new(),
             survey: survey.clone(),
             sharing,
@@ -83,6 +94,22 @@ impl ScriptTrial {
     /// Returns why counters of the store are too small for the script, if they are.
     pub(crate) fn out_of_range(&self) -> Option<String> {
         self.standing.out_of_range()
+    }
+
+    /// Returns what the clients have left in the store, those of other processes among them whose parts were joined.
+    fn kept(&self) -> KeptPart {
+        let (sure, bytes) = self.standing.ledger.size(&self.own);
+        // Nobody knows what commands and statements have left.
+        let (_, commands) = self.standing.operations();
+        let counters = self.standing.counters.left().zip(self.standing.records.left());
+        let counters = counters.filter(|_| commands == 0 && !self.standing.has_failed());
+        let own = KeptPart {
+            keys: self.standing.ledger.keys_by(Which::There, &self.own).len() as u64,
+            left: sure.zip(counters).map(|(keys, (counters, records))| keys + counters + records),
+            bytes,
+            account: self.standing.fates.account(),
+        };
+        own.and(self.standing.kept_elsewhere())
     }
 
     /// Returns every key that was written, or that commands were sent with, counters among them.
@@ -115,8 +142,8 @@ impl Trial for ScriptTrial {
                 ))
             }
             Part::ReadBack => {
-                let items = self.items.get_or_init(|| Item::all(&self.standing));
-                Box::new(ScriptReadBack::new(&self.standing, items, slots, self.slots))
+                let items = self.items.get_or_init(|| Item::all(&self.standing, &self.own));
+                Box::new(ScriptReadBack::new(&self.standing, items, slots, &self.own))
             }
         }
     }
@@ -145,7 +172,7 @@ impl Trial for ScriptTrial {
             answer.facts.insert("commands".into(), commands.into());
             answer.facts.insert("operations".into(), operations.into());
         }
-        let keys = self.standing.ledger.keys(Which::There).len();
+        let keys = self.kept().keys;
         answer.facts.insert("keys".into(), keys.into());
         (answer, reasons)
     }
@@ -162,7 +189,7 @@ impl Trial for ScriptTrial {
     }
 
     fn account(&self) -> Option<WriteAccount> {
-        (self.surroundings.capabilities.keeps == Keeps::Everything).then(|| self.standing.fates.account())
+        (self.surroundings.capabilities.keeps == Keeps::Everything).then(|| self.kept().account)
     }
 
     fn expect_faults(&self) {
@@ -170,13 +197,57 @@ impl Trial for ScriptTrial {
     }
 
     fn keys_left(&self) -> Option<u64> {
-        let (keys, _) = self.standing.ledger.size();
-        // Nobody knows what commands and statements have left.
-        let (_, commands) = self.standing.operations();
-        let keys = keys.filter(|_| commands == 0);
-        let counters = self.standing.counters.left().zip(self.standing.records.left());
-        let (counters, records) = counters.filter(|_| !self.standing.has_failed())?;
-        keys.map(|keys| keys + counters + records)
+        self.kept().left
+    }
+
+    /// What was written in the phase before: the clients of all processes may read it from now on.
+    fn tell(&self, phase: usize) -> Result<SharePart, JobError> {
+        let Some(over) = phase.checked_sub(1) else { return Ok(SharePart::default()) };
+        let (failure, writes) = (self.standing.failure(), self.standing.ledger.written_in(over as u16, &self.own));
+        SharePart::of(&ToldPhase { share: self.share, failure, writes })
+    }
+
+    fn hear(&self, _: usize, told: SharePart) -> Result<(), JobError> {
+        if told.is_empty() {
+            return Ok(());
+        }
+        let ToldPhase { share, failure, writes } = told.found()?;
+        if share == self.share {
+            return Ok(());
+        }
+        if let Some(Reason { kind, example, .. }) = failure {
+            self.standing.fail(kind, example);
+        }
+        let clash = take_over(&writes, |write, by| self.standing.ledger.hears(write, by))?;
+        if let Some((key, by, clash)) = clash {
+            let words = clash.explain(key, by.slot, self.surroundings.counting());
+            self.standing.refuse(&clash, words);
+        }
+        Ok(())
+    }
+
+    fn part(&self) -> Result<SharePart, JobError> {
+        let (operations, commands) = self.standing.operations();
+        SharePart::of(&ScriptPart {
+            failure: self.standing.failure(),
+            said: self.standing.said(),
+            units: self.standing.units(),
+            operations,
+            commands,
+            kept: self.kept(),
+        })
+    }
+
+    fn join(&self, part: SharePart) -> Result<(), JobError> {
+        let ScriptPart { failure, said, units, operations, commands, kept } = part.found()?;
+        if let Some(Reason { kind, example, .. }) = failure {
+            self.standing.fail(kind, example);
+        }
+        said.iter().for_each(|line| self.standing.say(line));
+        self.standing.add_units(units);
+        self.standing.add_operations(operations, commands);
+        self.standing.add_kept(kept);
+        Ok(())
     }
 
     fn expires(&self) -> bool {
@@ -184,7 +255,7 @@ impl Trial for ScriptTrial {
     }
 
     fn logical_bytes(&self) -> u64 {
-        self.standing.ledger.size().1
+        self.kept().bytes
     }
 
     fn set_deadline(&self, deadline: Duration) {

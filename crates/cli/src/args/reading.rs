@@ -31,7 +31,7 @@ fn hinted(mut refused: Error, texts: &[OsString]) -> Error {
         _ => None,
     };
     let tip = match refused.kind() {
-        ErrorKind::UnknownArgument => text(ContextKind::InvalidArg).and_then(|arg| setting(&arg, texts)),
+        ErrorKind::UnknownArgument => text(ContextKind::InvalidArg).and_then(|arg| unshared(&arg, texts).or_else(|| setting(&arg, texts))),
         ErrorKind::InvalidSubcommand if refused.get(ContextKind::SuggestedSubcommand).is_none() => {
             let command = Arguments::command();
             let names = command.get_subcommands().filter(|it| !it.is_hide_set()).map(Command::get_name);
@@ -52,6 +52,20 @@ fn hinted(mut refused: Error, texts: &[OsString]) -> Error {
         refused.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![styled]));
     }
     refused
+}
+
+/// Why a command is for one process, where it was asked to share its work among workers, and what several can do.
+fn unshared(arg: &str, texts: &[OsString]) -> Option<String> {
+    arg.strip_prefix("--")?.split('=').next().filter(|name| *name == "workers")?;
+    let words = match texts.get(1)?.to_str()? {
+        "compare" => "compare reads studies that were run, also those of several workers: kvtrial run JOB --workers N --out DIR",
+        "crash" => "one process keeps what a store has acknowledged until it crashes; more writers: --clients N",
+        "tune" | "choose" => {
+            "it starts each trial with other settings, in one process; several workers can try them all: kvtrial run JOB --workers N --vary KEY=VALUES"
+        }
+        _ => "only a study is shared among workers: kvtrial run JOB --workers N",
+    };
+    Some(words.to_owned())
 }
 
 /// How to give a parameter of a job, or an option of a store, that was written as an option of the command.
@@ -120,6 +134,9 @@ mod tests {
             ("kvtrial run ycsb --rate -5", "use a number of operations per second above 0"),
             ("kvtrial run ycsb --clients -1", "use a whole number from 1 to 100000"),
             ("kvtrial run ycsb --out x --repeat 3", "--repeats"),
+            ("kvtrial crash redis --workers 3", "more writers: --clients N"),
+            ("kvtrial tune ycsb -s redis --workers 3", "kvtrial run JOB --workers N --vary"),
+            ("kvtrial compare a b --workers=3", "compare reads studies that were run"),
         ] {
             let said = refused(line);
             assert!(said.contains(expected) && !said.contains("--seed"), "{line}: {said}");

@@ -10,41 +10,51 @@ use std::time::{Duration, Instant};
 /// How long a study takes to be judged and written, on a machine that does other things, too.
 pub const WRITING: Duration = Duration::from_millis(1500);
 
+const LOCALHOST: &str = "127.0.0.1";
+
 /// A server that is ended at once when dropped.
 pub struct Nats {
     child: Child,
+    host: String,
     port: u16,
 }
 
 impl Nats {
     pub fn start() -> Nats {
-        Nats::listening(testkit::free_port(), &[])
+        Nats::listening(LOCALHOST, testkit::free_port(), &[])
     }
 
     /// Starts one where another was.
     pub fn start_at(url: &str) -> Nats {
-        Nats::listening(url.rsplit(':').next().unwrap().parse().unwrap(), &[])
+        Nats::listening(LOCALHOST, url.rsplit(':').next().unwrap().parse().unwrap(), &[])
+    }
+
+    /// Starts one that other machines reach, too.
+    pub fn start_on(host: &str, port: u16) -> Nats {
+        Nats::listening(host, port, &[])
     }
 
     /// Starts one that lets in who has this token.
     pub fn with_token(token: &str) -> Nats {
-        Nats::listening(testkit::free_port(), &["--auth", token])
+        Nats::listening(LOCALHOST, testkit::free_port(), &["--auth", token])
     }
 
-    fn listening(port: u16, more: &[&str]) -> Nats {
+    /// Starts one with these lines in its configuration.
+    pub fn configured(desk: &Desk, lines: &str) -> Nats {
+        let file = desk.file("nats.conf", lines);
+        Nats::listening(LOCALHOST, testkit::free_port(), &["-c", file.to_str().unwrap()])
+    }
+
+    fn listening(host: &str, port: u16, more: &[&str]) -> Nats {
         let mut server = Command::new("nats-server");
-        server
-            .args(["-a", "127.0.0.1", "-p", &port.to_string()])
-            .args(more)
-            .stderr(Stdio::null())
-            .stdout(Stdio::null());
-        let child = server.spawn().expect("apt-get install nats-server");
-        testkit::waiting::until("nats-server listens", || TcpStream::connect(("127.0.0.1", port)).is_ok());
-        Nats { child, port }
+        server.args(["-a", host, "-p", &port.to_string()]).args(more).stderr(Stdio::null()).stdout(Stdio::null());
+        let child = server.spawn().unwrap_or_else(|error| panic!("apt-get install nats-server: {error}"));
+        testkit::waiting::until("nats-server listens", || TcpStream::connect((host, port)).is_ok());
+        Nats { child, host: host.to_owned(), port }
     }
 
     pub fn place(&self) -> String {
-        format!("127.0.0.1:{}", self.port)
+        format!("{}:{}", self.host, self.port)
     }
 
     pub fn url(&self) -> String {
@@ -75,6 +85,15 @@ impl Said {
             BufReader::new(stderr).lines().map_while(Result::ok).for_each(|line| _ = sender.send(line));
         });
         Said { child, lines, heard: Vec::new() }
+    }
+
+    pub fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Writes a line to its standard input.
+    pub fn tell(&mut self, line: &str) {
+        writeln!(self.child.stdin.as_mut().unwrap(), "{line}").unwrap();
     }
 
     /// Waits for a line with these words.
@@ -112,7 +131,10 @@ pub struct JoinedWorker(Said);
 
 impl JoinedWorker {
     pub fn join(desk: &Desk, url: &str, name: &str) -> JoinedWorker {
-        let mut said = Said::of(desk.command(&format!("worker {url} --name {name}")));
+        JoinedWorker::of(Said::of(desk.command(&format!("worker {url} --name {name}"))))
+    }
+
+    pub fn of(mut said: Said) -> JoinedWorker {
         said.await_line("waits for a study");
         JoinedWorker(said)
     }
@@ -123,7 +145,7 @@ impl JoinedWorker {
 
     /// It, and the processes it has started.
     pub fn processes(&self) -> Vec<u32> {
-        let mut all = vec![self.0.child.id()];
+        let mut all = vec![self.0.pid()];
         let mut at = 0;
         while at < all.len() {
             let threads = std::fs::read_dir(format!("/proc/{}/task", all[at])).into_iter().flatten().flatten();
@@ -141,11 +163,14 @@ impl JoinedWorker {
         self.0.child.wait().unwrap();
     }
 
+    /// Sends this to all of its processes.
+    pub fn signal_all(&self, signal: i32) {
+        self.processes().into_iter().for_each(|pid| send(pid, signal));
+    }
+
     /// Asks it to end; its exit status.
     pub fn end(mut self) -> i32 {
-        let pid = self.0.child.id().cast_signed();
-        // SAFETY: plain system call.
-        unsafe { libc::kill(pid, libc::SIGTERM) };
+        send(self.0.pid(), libc::SIGTERM);
         self.0.child.wait().unwrap().code().unwrap_or(-1)
     }
 }
@@ -155,6 +180,11 @@ impl Drop for JoinedWorker {
         let _ = self.0.child.kill();
         let _ = self.0.child.wait();
     }
+}
+
+fn send(pid: u32, signal: i32) {
+    // SAFETY: plain system call.
+    unsafe { libc::kill(pid.cast_signed(), signal) };
 }
 
 /// Whether a process is there and no zombie.

@@ -1,11 +1,12 @@
 //! One trial of a fleet: many workers report, one is heard.
 
 use super::account::Bookkeeper;
-use super::meet::{Attended, Stage, named};
+use super::meet::{Attended, Stage, file_read, lead_ns, named};
 use super::tick::{Tick, TickSum};
 use super::{FleetEvent, FleetLink, FleetWorker, WorkerPlace};
+use crate::assignment::Assignment;
 use crate::execution::{Departure, Hearing, LOOK, Wish, with_words};
-use crate::message::{Assignment, Finish, FromWorker, Order, PhaseDone, Refusal, Task, ToWorker};
+use crate::message::{Finish, FromWorker, Order, PhaseDone, Refusal, Task, ToWorker};
 use crate::shares::{ShareReport, finish_of_shares};
 use engine::{End, Outages, Settings};
 use host::Exit;
@@ -15,10 +16,6 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use store::Capabilities;
 use study::{Reason, ReasonKind};
-
-/// How far ahead of a common start workers hear of it: this, and several times as long as a message may take.
-const LEAD: Duration = Duration::from_millis(30);
-const TIMES_AS_LONG: u64 = 8;
 
 /// How long workers that were killed may take to end.
 const KILLED_WITHIN: Duration = Duration::from_secs(1);
@@ -50,6 +47,7 @@ pub(super) fn attend(
         workers,
         attended,
         assignment,
+        file: file_read(assignment),
         declared,
         job,
         hearing,
@@ -62,16 +60,13 @@ pub(super) fn attend(
     all.carry_out(&shares)
 }
 
-fn lead_ns(workers: &[FleetWorker]) -> u64 {
-    let slowest_ns = workers.iter().map(|worker| worker.clock.error_ns).max().unwrap_or(0);
-    LEAD.as_nanos() as u64 + slowest_ns * TIMES_AS_LONG
-}
-
 struct Attending<'a> {
     link: &'a mut dyn FleetLink,
     workers: Vec<FleetWorker>,
     attended: Vec<Attended>,
     assignment: &'a Assignment,
+    /// The file that it reads.
+    file: Option<String>,
     /// What the store declares it can do.
     declared: Capabilities,
     job: Jobs<'a>,
@@ -90,7 +85,8 @@ impl Attending<'_> {
     fn carry_out(mut self, shares: &[Share]) -> Departure {
         for (at, share) in shares.iter().enumerate() {
             let settings = Settings { share: Some(*share), ..self.assignment.settings };
-            let task = Task::Trial(Assignment { settings, ..self.assignment.clone() });
+            let data = self.file.clone().or_else(|| self.assignment.data.clone());
+            let task = Task::Trial(Assignment { settings, data, ..self.assignment.clone() });
             self.send(at, &ToWorker::Do(Box::new(task)));
         }
         let (mut told, mut is_changed): (Option<Instant>, bool) = (None, false);
@@ -169,7 +165,7 @@ impl Attending<'_> {
             FromWorker::Refused(refusal) => {
                 let is_first = self.departure.is_none();
                 if is_first {
-                    self.hearing.hear(FromWorker::Refused(named(refusal, &worker.name)));
+                    self.hearing.hear(FromWorker::Refused(named(refusal, &worker.name, self.file.as_deref())));
                 }
                 self.stop_others(at);
             }

@@ -1,8 +1,10 @@
 //! Shares in threads of this process, on one store, as workers carry them out: what they say is sent as text, then joined.
 
 use super::{PhasesDone, ShareFound, ShareReport, finish_of_shares};
-use crate::message::{Assignment, ChangedBy, Finish, FromWorker, Order, PhaseDone, UnderWay};
+use crate::assignment::{Assignment, ChangedBy};
+use crate::message::{Finish, FromWorker, Order, PhaseDone, UnderWay};
 use crate::worker::bench::{Bench, Link};
+use crate::worker::holding::HeldKeys;
 use crate::worker::phases::{Extent, phases};
 use engine::{End, Outcome, Settings};
 use jobkit::{Job, JobError, Share, TrialSetup};
@@ -13,7 +15,7 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Barrier, Mutex};
 use std::time::Duration;
 use store::{Keeps, Opener, OperationKind, Store, StoreInfo};
-use study::{CurvePoint, Spec, Stall};
+use study::{CurvePoint, ReasonKind, Spec, Stall};
 
 /// As it comes from another machine.
 fn sent<T: Serialize + DeserializeOwned>(it: &T) -> T {
@@ -70,6 +72,7 @@ fn assignment(settings: Settings) -> Assignment {
     });
     Assignment {
         job: "crud".into(),
+        script: None,
         data: None,
         params: jobkit::Params::new(),
         seed: 42,
@@ -99,7 +102,7 @@ fn carried_out(job: &dyn Job, workers: u32) -> (Vec<Vec<String>>, Vec<Vec<PhaseD
         let assignment = assignment(Settings { clients, share: Some(share), ..Settings::default() });
         let extent = Extent { count: trial.phases().len(), recording: None };
         let done = phases(&*store, trial.as_ref(), extent, &assignment, &bench, &mut seat);
-        let found = ShareFound { done, part: trial.part().unwrap() };
+        let found = ShareFound { done, part: trial.part().unwrap(), held: None };
         let finish = Finish { complete: true, share: Some(found), peak_rss_bytes: 7, resent: 1, ..Finish::default() };
         (seat.begun, seat.done, sent(&finish))
     };
@@ -155,6 +158,22 @@ fn a_share_that_was_not_completed_leaves_the_whole_incomplete_and_one_without_a_
     finished[0].share = None;
     assert!(finish_of_shares(&*job, job.trial(&setup).as_ref(), Keeps::Everything, finished).is_err());
     assert!(finish_of_shares(&*job, job.trial(&setup).as_ref(), Keeps::Everything, Vec::new()).is_err());
+}
+
+#[test]
+fn what_the_store_says_it_holds_is_held_against_what_the_clients_of_all_shares_left() {
+    let job = jobs::prepare(jobs::find("ycsb").unwrap(), None, &[("records".into(), "900".into())], 42).unwrap();
+    let (_, _, finished, setup) = carried_out(&*job, 3);
+    for (keys, expected) in
+        [(900, None), (907, Some((ReasonKind::ForeignData, 7))), (300, Some((ReasonKind::LostUpdates, 600)))]
+    {
+        let mut finished = finished.clone();
+        let held = HeldKeys::Counted { keys: Some(keys), evicted: 0, expired: 0 };
+        finished[0].share.as_mut().unwrap().held = Some(held);
+        let finish = finish_of_shares(&*job, job.trial(&setup).as_ref(), Keeps::Everything, finished).unwrap();
+        let said = finish.answer_reasons.iter().map(|reason| (reason.kind, reason.count)).collect::<Vec<_>>();
+        assert_eq!(said, Vec::from_iter(expected), "{keys}");
+    }
 }
 
 fn phase_done(outcome: Outcome, flush_ms: u64) -> PhaseDone {

@@ -1,6 +1,7 @@
 //! The job's own question to a store, from the side of the worker.
 
-use crate::message::{Assignment, Doing, FromWorker, Question, Refusal};
+use crate::assignment::Assignment;
+use crate::message::{Doing, FromWorker, Question, Refusal};
 use crate::worker::bench::{Bench, Link};
 use crate::worker::phases::{Extent, phases};
 use jobkit::{Holds, QueryInfo, Trial, TrialSetup};
@@ -22,7 +23,7 @@ pub(crate) fn answer(
     if assignment.spec.target == Target::Private && store.capabilities().keeps == Keeps::Nothing {
         return Err(Refusal::Unsuited("it keeps nothing, so there is nothing to ask; try -s ram".into()));
     }
-    let info = script::find(&assignment.job).ok().flatten().and_then(|job| job.extras.query);
+    let info = assignment.job_info().ok().and_then(|job| job.extras.query);
     let query = info.ok_or_else(|| Refusal::Unsuited("the job has no question to ask".into()))?;
     if matches!(question, Question::Largest(_)) && query.holds != Holds::Counters {
         return Err(Refusal::Unsuited(format!("--top needs a job that counts; {} does not", assignment.job)));

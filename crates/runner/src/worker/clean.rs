@@ -1,6 +1,7 @@
 //! What is done about the job's keys in a store of the user's before a trial. Private stores are new and need none of this.
 
-use crate::message::{Action, FromWorker, Keys, Refusal, UnderWay};
+use crate::assignment::{Action, Keys};
+use crate::message::{FromWorker, Refusal, UnderWay};
 use crate::worker::bench::{Bench, Link};
 use engine::{Arrivals, Settings, run_phase};
 use jobkit::{Offence, Phase, Step, Trial, TrialSetup, Worker};

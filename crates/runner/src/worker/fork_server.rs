@@ -1,7 +1,8 @@
 //! The fork server, from inside: one thread that reads what trials need, once, and forks a worker for each.
 
+use crate::assignment::Assignment;
 use crate::job_cache::JobCache;
-use crate::message::{Assignment, FromWorker, Order, Task, ToWorker};
+use crate::message::{FromWorker, Order, Task, ToWorker};
 use crate::shares::ShareReport;
 use crate::worker::bench::{Bench, Link};
 use crate::worker::work::perform;
@@ -28,9 +29,12 @@ pub fn serve_fork_server() {
     while let Some(command) = ends.next() {
         let ToWorker::Do(task) = command else { continue }; // an order to one that has ended meanwhile
         _last = None; // only now may another process get its id
-        let Some((info, job_cache)) = at_hand(&task, &mut caches) else {
-            ends.say_for_the_dead(&FromWorker::NotForked { problem: "it is another version of kvtrial".into() });
-            continue;
+        let (info, job_cache) = match at_hand(&task, &mut caches) {
+            Ok(at_hand) => at_hand,
+            Err(JobError(problem)) => {
+                ends.say_for_the_dead(&FromWorker::NotForked { problem });
+                continue;
+            }
         };
         let no_job = || JobError("no job has a part in this".into());
         let job = |params: &_| job_cache.ok_or_else(no_job)?.job(params);
@@ -55,18 +59,19 @@ pub fn serve_fork_server() {
     }
 }
 
-/// The adapter of the task's store, and the job cache of its job, if it has one; `None`: they are unknown here.
+/// The adapter of the task's store, and the job cache of its job, if it has one.
 fn at_hand<'a>(
     task: &Task,
     caches: &'a mut Vec<(Key, JobCache)>,
-) -> Option<(&'static StoreInfo, Option<&'a JobCache>)> {
+) -> Result<(&'static StoreInfo, Option<&'a JobCache>), JobError> {
     let spec = task.place().0;
     // A plugin is asked in a process of its own, and loaded by the worker. What is wrong with its library opening says.
     let known = catalog::of(spec).ok().flatten().or_else(|| catalog::find(&spec.name));
-    let info = known.or_else(|| crash::proof::find(&spec.name))?;
-    let Some(assignment) = task.assignment() else { return Some((info, None)) };
-    let job = script::find(&assignment.job).ok().flatten()?;
-    Some((info, Some(job_cache(caches, job, assignment))))
+    let missing =
+        || JobError(format!("this build of kvtrial does not know the store {}: use one that does", spec.name));
+    let info = known.or_else(|| crash::proof::find(&spec.name)).ok_or_else(missing)?;
+    let Some(assignment) = task.assignment() else { return Ok((info, None)) };
+    Ok((info, Some(job_cache(caches, assignment.job_info()?, assignment))))
 }
 
 /// What an input is read for.

@@ -1,6 +1,6 @@
 //! What clients saw, recorded while the phases run and checked after them.
 
-use crate::message::HistoryWish;
+use crate::assignment::HistoryWish;
 use history::{Check, Collector, Conflict, Deed, Encounter};
 use jobkit::Trial;
 use measure::Clock;

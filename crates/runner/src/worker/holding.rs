@@ -2,22 +2,39 @@
 
 use crate::message::Doing;
 use jobkit::Trial;
-use store::Store;
+use serde::{Deserialize, Serialize};
+use store::{Holding, Store};
 use study::{Reason, ReasonKind, whole};
 
-/// Returns what is wrong with what the store holds; nothing where the store or the job cannot say. Not for a store of the user's: it may
-/// hold other keys.
-pub(crate) fn reasons(store: &dyn Store, trial: &dyn Trial) -> Vec<Reason> {
+/// What a store said when it was asked.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum HeldKeys {
+    /// How many keys it holds, and how many it evicted and let expire.
+    Counted { keys: Option<u64>, evicted: u64, expired: u64 },
+    /// It did not answer.
+    Unanswered(String),
+}
+
+/// Asks a store what it holds. Not one of the user's: it may hold other keys.
+pub(crate) fn ask(store: &dyn Store) -> HeldKeys {
+    match store.holding() {
+        Ok(Holding { keys, evicted, expired }) => HeldKeys::Counted { keys, evicted, expired },
+        Err(error) => HeldKeys::Unanswered(error.to_string()),
+    }
+}
+
+/// Returns what is wrong with what a store said; nothing where the store or the job cannot say. The trial knows what all clients left.
+pub(crate) fn reasons(held: &HeldKeys, trial: &dyn Trial) -> Vec<Reason> {
     let reason = |kind, count, example: String| Reason { kind, count, example };
-    let held = match store.holding() {
-        Ok(held) => held,
-        Err(error) => {
-            return vec![reason(ReasonKind::ConnectionLost, 1, format!("{error} (while: {})", Doing::Count.name()))];
+    let (keys, evicted, expired) = match held {
+        HeldKeys::Counted { keys, evicted, expired } => (*keys, *evicted, *expired),
+        HeldKeys::Unanswered(words) => {
+            return vec![reason(ReasonKind::ConnectionLost, 1, format!("{words} (while: {})", Doing::Count.name()))];
         }
     };
     let mut reasons = Vec::new();
-    let expired = if trial.expires() { 0 } else { held.expired };
-    let evicted = if trial.evicts() { 0 } else { held.evicted };
+    let expired = if trial.expires() { 0 } else { expired };
+    let evicted = if trial.evicts() { 0 } else { evicted };
     if evicted + expired > 0 {
         let example = format!(
             "the store counts {} keys evicted and {} expired; give it more memory",
@@ -26,7 +43,7 @@ pub(crate) fn reasons(store: &dyn Store, trial: &dyn Trial) -> Vec<Reason> {
         );
         reasons.push(reason(ReasonKind::Evicted, evicted + expired, example));
     }
-    if let (Some(keys), Some(left)) = (held.keys, trial.keys_left()) {
+    if let (Some(keys), Some(left)) = (keys, trial.keys_left()) {
         let example = format!("the store says it holds {} keys, {} were left there", whole(keys), whole(left));
         match keys.cmp(&left) {
             std::cmp::Ordering::Greater => reasons.push(reason(ReasonKind::ForeignData, keys - left, example)),
@@ -40,7 +57,7 @@ pub(crate) fn reasons(store: &dyn Store, trial: &dyn Trial) -> Vec<Reason> {
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
-    use super::reasons;
+    use super::{ask, reasons};
     use jobkit::{Trial, TrialSetup};
     use store::{Capabilities, Facts, Holding, Session, SessionPlan, Store, StoreError, Threading};
     use study::ReasonKind;
@@ -71,7 +88,7 @@ mod tests {
     }
 
     fn found(held: Holding, trial: &dyn Trial) -> Vec<(ReasonKind, u64)> {
-        reasons(&Says(held), trial).into_iter().map(|reason| (reason.kind, reason.count)).collect()
+        reasons(&ask(&Says(held)), trial).into_iter().map(|reason| (reason.kind, reason.count)).collect()
     }
 
     #[test]

@@ -1,7 +1,8 @@
 //! The phases of a trial, in the worker: each runs, is flushed and reported.
 
+use crate::assignment::Assignment;
 use crate::fleet::tick::Ticker;
-use crate::message::{Assignment, Doing, FromWorker, Order, PhaseDone, UnderWay};
+use crate::message::{Doing, FromWorker, Order, PhaseDone, UnderWay};
 use crate::shares::{PhasesDone, ShareReport};
 use crate::worker::bench::{Bench, Link};
 use crate::worker::growth::Watch;

@@ -1,6 +1,7 @@
 //! What a worker does: open the store where it is, run the phases, and report the result.
 
-use crate::message::{Assignment, ChangedBy, Doing, Finish, FromWorker, Inspection, OpenedStore, Refusal, Task};
+use crate::assignment::{Assignment, ChangedBy};
+use crate::message::{Doing, Finish, FromWorker, Inspection, OpenedStore, Refusal, Task};
 use crate::shares::{self, ShareFound};
 use crate::worker::ask;
 use crate::worker::bench::{Bench, Link};
@@ -117,22 +118,25 @@ fn carry_out(
     let all = trial.phases().len();
     let extent = Extent { count: all, recording: recording.as_ref() };
     let done = phases(store, trial.as_ref(), extent, assignment, bench, link);
+    // Everything was read back by all before: nobody writes any more.
+    let is_asked = share.is_first()
+        && done.complete
+        && done.unread.is_none()
+        && keeps == Keeps::Everything
+        && assignment.spec.target == Target::Private;
+    let held = is_asked.then(|| {
+        link.say(FromWorker::Does(Doing::Count));
+        holding::ask(store)
+    });
     let mut finish = match share.is_whole() {
         true => {
-            let is_asked = done.complete
-                && done.unread.is_none()
-                && keeps == Keeps::Everything
-                && assignment.spec.target == Target::Private;
             let mut finish = shares::finish(job.as_ref(), trial.as_ref(), keeps, done);
-            if is_asked {
-                link.say(FromWorker::Does(Doing::Count));
-                finish.answer_reasons.extend(holding::reasons(store, trial.as_ref()));
-            }
+            finish.answer_reasons.extend(held.iter().flat_map(|held| holding::reasons(held, trial.as_ref())));
             finish
         }
         false => {
             let part = trial.part().map_err(|error| Refusal::Unsuited(error.0))?;
-            Finish { complete: done.complete, share: Some(ShareFound { done, part }), ..Finish::default() }
+            Finish { complete: done.complete, share: Some(ShareFound { done, part, held }), ..Finish::default() }
         }
     };
     finish.resent = store.resent();

@@ -18,5 +18,6 @@ mod keybench;
 mod liars;
 mod numbers;
 mod scripts;
+mod shares;
 mod sharing;
 mod sql;
