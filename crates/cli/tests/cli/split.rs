@@ -73,8 +73,8 @@ fn members_of_etcd_that_hear_nothing_of_each_other_acknowledge_nothing_and_lose_
         return eprintln!("not tried: {obstacle}");
     }
     let desk = Desk::new();
-    let cuts = ["at 1s cut 1 for 2s", "at 1s cut 2 for 2s"];
-    let ran = split(&desk, "etcd,durability=os,nodes=3", "--set records=200 --set seconds=5 --rate 200", &cuts);
+    let cuts = ["at 500ms cut 1 for 2s", "at 500ms cut 2 for 2s"];
+    let ran = split(&desk, "etcd,durability=os,nodes=3", "--set records=200 --set seconds=4 --rate 200", &cuts);
     let trial = trial(&ran);
     let longest_s = longest_dark_s(trial);
     assert!(
@@ -87,7 +87,7 @@ fn members_of_etcd_that_hear_nothing_of_each_other_acknowledge_nothing_and_lose_
     let history = &trial["history"];
     assert!(history["unknown"].as_u64() > Some(0) && history["operations"].as_u64() > Some(400), "{history}");
     assert_eq!(trial["read_back"]["records"], 200, "{}", trial["read_back"]);
-    went_on_until(trial, 4.0);
+    went_on_until(trial, 3.0);
 }
 
 #[test]
@@ -96,8 +96,8 @@ fn etcd_goes_on_while_one_member_hears_nothing_of_the_others_and_clients_of_all_
         return eprintln!("not tried: {obstacle}");
     }
     let desk = Desk::new();
-    let load = "--set records=200 --set seconds=6 --rate 200";
-    let ran = split(&desk, "etcd,durability=os,nodes=3", load, &["at 1s cut 1 for 4s"]);
+    let load = "--set records=200 --set seconds=4 --rate 200";
+    let ran = split(&desk, "etcd,durability=os,nodes=3", load, &["at 500ms cut 1 for 3s"]);
     assert_kept_its_promises(&ran);
     let trial = trial(&ran);
     assert!(trial["history"]["operations"].as_u64() > Some(400), "{}", trial["history"]);
@@ -105,7 +105,7 @@ fn etcd_goes_on_while_one_member_hears_nothing_of_the_others_and_clients_of_all_
     let cut_s = fault["until_s"].as_f64().unwrap() - fault["at_s"].as_f64().unwrap();
     assert!(longest_dark_s(trial) < cut_s, "nothing was answered while it was cut off\n{}", ran.said());
     let said = ran.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(said.contains("node1 was cut off from the others from 1.0 s to "), "{}", ran.said());
+    assert!(said.contains("node1 was cut off from the others from 0.5 s to "), "{}", ran.said());
 }
 
 #[test]
