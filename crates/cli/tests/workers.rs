@@ -277,14 +277,29 @@ fn a_worker_says_why_a_study_of_another_version_does_not_take_it() {
 
 #[test]
 fn a_worker_that_counts_twice_is_caught() {
-    let lies: [(&str, fn(&mut Value)); 2] =
-        [("told of", |phase| double(phase, "operations")), ("planned", |phase| double(phase, "operations"))];
-    for ((words, lie), doctors_ticks) in lies.into_iter().zip([false, true]) {
-        let reasons = lying::reasons_of_trial(lie, doctors_ticks);
+    let (planned, lasting) = (("operations", "60000"), ("seconds", "2"));
+    for (words, doctors_ticks, length) in [
+        ("told of", false, planned),
+        ("planned", true, planned),
+        // Where nobody knows how many there will be, the server does.
+        ("the server counts", true, lasting),
+    ] {
+        let reasons = lying::reasons_of_trial(|phase| double(phase, "operations"), doctors_ticks, length);
         let found = reasons.iter().find(|reason| reason.kind == study::ReasonKind::WorkerDisagrees);
         assert!(found.is_some_and(|reason| reason.example.contains(words)), "{words}: {reasons:?}");
     }
-    assert_eq!(lying::reasons_of_trial(|_| {}, false), [], "one that does not lie");
+    for length in [planned, lasting] {
+        assert_eq!(lying::reasons_of_trial(|_| {}, false, length), [], "one that does not lie");
+    }
+}
+
+#[test]
+fn clients_of_different_workers_that_race_for_a_key_are_no_disagreement() {
+    let words = once("fans", "redis", &["--data gen:60:7 --set policy=cas --clients 6 --workers local:3"]);
+    for _ in 0..3 {
+        let ran = Desk::new().run(&words);
+        assert_eq!(ran.status, 0, "{}", ran.said());
+    }
 }
 
 fn double(counts: &mut Value, figure: &str) {

@@ -325,6 +325,10 @@ impl Store for Redis {
         facts::holding(&self.endpoint)
     }
 
+    fn commands_done(&self) -> Result<Option<u64>, StoreError> {
+        facts::commands_done(&self.endpoint)
+    }
+
     fn maintenance(&self) -> Maintenance<'_> {
         Maintenance { checkpoint: Some(self), ..Maintenance::default() }
     }

@@ -10,7 +10,7 @@ mod codec;
 mod session;
 mod slots;
 
-use crate::redis::facts::{CommandReply, Known, Server, append_only_file, ask, ask_until, holding};
+use crate::redis::facts::{CommandReply, Known, Server, append_only_file, ask, ask_until, commands_done, holding};
 use crate::redis::{
     self, DURABILITIES, INSTALL_REDIS, INSTALL_VALKEY, Login, PROGRAM, Product, Resp, latency, versions,
 };
@@ -364,6 +364,11 @@ impl Store for Cluster {
             evicted: each.iter().map(|it| it.evicted).sum(),
             expired: each.iter().map(|it| it.expired).sum(),
         })
+    }
+
+    fn commands_done(&self) -> Result<Option<u64>, StoreError> {
+        let table = self.now()?;
+        table.endpoints().iter().map(commands_done).sum()
     }
 
     fn whereabouts(&self) -> Whereabouts<'_> {

@@ -315,6 +315,8 @@ pub(crate) struct Finish {
     pub(crate) history: Option<study::History>,
     /// Largest resident set of the process since the first phase began.
     pub(crate) peak_rss_bytes: u64,
+    /// The commands that the server has carried out meanwhile for anybody, where it counts them and several shares did the trial.
+    pub(crate) commands: Option<u64>,
     /// Of a share of the trial: what it has found, instead of an answer.
     pub(crate) share: Option<ShareFound>,
 }

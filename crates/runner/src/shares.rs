@@ -15,8 +15,9 @@ pub(crate) struct ShareFound {
     pub(crate) done: PhasesDone,
     /// What the trial found.
     pub(crate) part: SharePart,
-    /// What the store said it holds; only the first share asks.
+    /// What the store said it holds, and how many commands the server has carried out; only the first share asks.
     pub(crate) held: Option<HeldKeys>,
+    pub(crate) commands: Option<u64>,
 }
 
 /// What a share of a trial tells the others before each phase, and before everything is read again.
@@ -139,15 +140,16 @@ pub(crate) fn finish_of_shares(
     keeps: Keeps,
     shares: Vec<Finish>,
 ) -> Result<Finish, JobError> {
-    let (mut resent, mut peak_rss_bytes, mut all_done, mut all_held) = (0, 0, None, None);
+    let (mut resent, mut peak_rss_bytes, mut all_done, mut all_held, mut all_commands) = (0, 0, None, None, None);
     for share in shares {
         resent += share.resent;
         peak_rss_bytes = peak_rss_bytes.max(share.peak_rss_bytes);
         let found =
             share.share.ok_or_else(|| JobError("a worker has found an answer instead of a part of it".into()))?;
-        let ShareFound { done, part, held } = found;
+        let ShareFound { done, part, held, commands } = found;
         trial.join(part)?;
         all_held = all_held.or(held);
+        all_commands = all_commands.or(commands);
         all_done = all_done.into_iter().chain([done]).reduce(PhasesDone::and);
     }
     let done = all_done.ok_or_else(|| JobError("no worker has finished".into()))?;
@@ -156,7 +158,7 @@ pub(crate) fn finish_of_shares(
     // What the store holds only the trial can judge that knows of all clients.
     let held = all_held.filter(|_| is_complete);
     finish.answer_reasons.extend(held.iter().flat_map(|held| holding::reasons(held, trial)));
-    Ok(Finish { resent, peak_rss_bytes, ..finish })
+    Ok(Finish { resent, peak_rss_bytes, commands: all_commands, ..finish })
 }
 
 #[cfg(test)]

@@ -31,7 +31,9 @@ fn hinted(mut refused: Error, texts: &[OsString]) -> Error {
         _ => None,
     };
     let tip = match refused.kind() {
-        ErrorKind::UnknownArgument => text(ContextKind::InvalidArg).and_then(|arg| unshared(&arg, texts).or_else(|| setting(&arg, texts))),
+        ErrorKind::UnknownArgument => {
+            text(ContextKind::InvalidArg).and_then(|arg| unshared(&arg, texts).or_else(|| setting(&arg, texts)))
+        }
         ErrorKind::InvalidSubcommand if refused.get(ContextKind::SuggestedSubcommand).is_none() => {
             let command = Arguments::command();
             let names = command.get_subcommands().filter(|it| !it.is_hide_set()).map(Command::get_name);
@@ -58,7 +60,9 @@ fn hinted(mut refused: Error, texts: &[OsString]) -> Error {
 fn unshared(arg: &str, texts: &[OsString]) -> Option<String> {
     arg.strip_prefix("--")?.split('=').next().filter(|name| *name == "workers")?;
     let words = match texts.get(1)?.to_str()? {
-        "compare" => "compare reads studies that were run, also those of several workers: kvtrial run JOB --workers N --out DIR",
+        "compare" => {
+            "compare reads studies that were run, also those of several workers: kvtrial run JOB --workers N --out DIR"
+        }
         "crash" => "one process keeps what a store has acknowledged until it crashes; more writers: --clients N",
         "tune" | "choose" => {
             "it starts each trial with other settings, in one process; several workers can try them all: kvtrial run JOB --workers N --vary KEY=VALUES"

@@ -69,12 +69,12 @@ impl Observer for Keeper {
     }
 }
 
-/// Returns what is wrong with a trial of half a second and more of which one worker lies, doubts apart.
-pub fn reasons_of_trial(lie: fn(&mut Value), doctors_ticks: bool) -> Vec<Reason> {
+/// Returns what is wrong with a trial of this parameter, half a second and more, of which one worker lies, doubts apart.
+pub fn reasons_of_trial(lie: fn(&mut Value), doctors_ticks: bool, length: (&str, &str)) -> Vec<Reason> {
     let desk = Desk::new();
     let line = CommandLine::new(env!("CARGO_BIN_EXE_kvtrial")).arg("fork-server");
     let job = jobs::find("ycsb").unwrap();
-    let set = [("records", "1000"), ("operations", "60000")].map(|(name, value)| (name.to_owned(), value.to_owned()));
+    let set = [("records", "1000"), length].map(|(name, value)| (name.to_owned(), value.to_owned()));
     let info = catalog::find("redis").unwrap();
     let link = Lying { honest: LocalFleet::new(2, line.clone()), lie, doctors_ticks };
     let request = Request {

@@ -141,6 +141,11 @@ impl Store for Sharded {
         })
     }
 
+    fn commands_done(&self) -> Result<Option<u64>, StoreError> {
+        let nodes = self.nodes.iter().enumerate().filter(|(place, _)| self.key_map.lost() != Some(*place));
+        nodes.map(|(_, node)| node.commands_done()).sum()
+    }
+
     fn whereabouts(&self) -> Whereabouts<'_> {
         Whereabouts::Spread(Arc::<KeyMap>::clone(&self.key_map))
     }

@@ -149,6 +149,16 @@ pub(crate) fn holding(endpoint: &Endpoint) -> Result<Holding, StoreError> {
     Ok(holding)
 }
 
+/// Returns the number of commands that a server has carried out since it was started. Redis and Valkey count each; others that speak RESP may
+/// have a way of their own.
+pub(crate) fn commands_done(endpoint: &Endpoint) -> Result<Option<u64>, StoreError> {
+    let mut talk = Talk::open(endpoint, Resp::new(Login::of(endpoint)))?;
+    let CommandReply::Texts(texts) = ask(&mut talk, b"INFO", &[])? else { return Ok(None) };
+    let info = texts.concat();
+    let counts = matches!(product(&info).0, "Redis" | "Valkey") && field(&info, "redis_build_id").is_some();
+    Ok(field(&info, "total_commands_processed").filter(|_| counts).and_then(|number| number.trim().parse().ok()))
+}
+
 /// The pause between two questions whether the server has written its log again.
 const LOOK: Duration = Duration::from_millis(1);
 

@@ -5,7 +5,7 @@ use crate::message::PhaseDone;
 use engine::Outcome;
 use jobkit::Share;
 use serde::{Deserialize, Serialize};
-use study::{Reason, WorkerUse};
+use study::{Reason, ReasonKind, WorkerUse};
 
 /// What the workers of a trial did, and what is wrong with what they said.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -26,6 +26,8 @@ pub(super) struct Bookkeeper {
     /// When each worker began each timed phase, by its own clock.
     begun_ns: Vec<Vec<u64>>,
     together: (f64, f64),
+    /// Operations that were answered in all phases, as the workers say.
+    answered: u64,
     reasons: Vec<Reason>,
 }
 
@@ -45,11 +47,25 @@ impl Bookkeeper {
             used: WorkerUse::default(),
         };
         let workers = workers.iter().zip(shares).map(kept).collect();
-        Bookkeeper { workers, begun_ns: Vec::new(), together: (0.0, 0.0), reasons: Vec::new() }
+        Bookkeeper { workers, begun_ns: Vec::new(), together: (0.0, 0.0), answered: 0, reasons: Vec::new() }
     }
 
     pub(super) fn disagrees(&mut self, reason: Reason) {
         self.reasons.push(reason);
+    }
+
+    /// Counts what was answered in a phase, timed or not.
+    pub(super) fn count(&mut self, phases: &[&PhaseDone]) {
+        self.answered += phases.iter().map(|phase| phase.outcome.counts.answered()).sum::<u64>();
+    }
+
+    /// Holds what the workers say against the server's own count: each operation took a command or more.
+    pub(super) fn hold_against(&mut self, commands: Option<u64>) {
+        let Some(commands) = commands.filter(|commands| *commands < self.answered) else { return };
+        let [answered, counted] = [self.answered, commands].map(study::whole);
+        let example =
+            format!("the workers say that {answered} operations were answered; the server counts {counted} commands");
+        self.disagrees(Reason { kind: ReasonKind::WorkerDisagrees, count: 1, example });
     }
 
     /// Adds a timed phase: what each worker did in it, and when it was told to begin, by its own clock.

@@ -291,6 +291,7 @@ impl Attending<'_> {
             let told: Vec<u64> = self.attended.iter().map(|it| it.told_ns).collect();
             self.books.add(&phases, &told);
         }
+        self.books.count(&phases);
         self.hold_against_plan(&phases);
         phases.clear();
         // The noise of this machine is what is left of its load without the work of its own workers.
@@ -304,12 +305,12 @@ impl Attending<'_> {
         }
     }
 
-    /// All workers together do not do more than was planned; repeats of what lost a race apart.
+    /// All workers together do not do more than was planned, but for what lost a race: it is read and sent again, two operations.
     fn hold_against_plan(&mut self, phases: &[&PhaseDone]) {
         let Some(planned) = phases.first().and_then(|phase| phase.phase.operations) else { return };
         let counts = |of: fn(&PhaseDone) -> u64| phases.iter().map(|phase| of(phase)).sum::<u64>();
         let (done, repeated) =
-            (counts(|phase| phase.outcome.counts.operations), counts(|phase| phase.outcome.counts.conflicts));
+            (counts(|phase| phase.outcome.counts.operations), 2 * counts(|phase| phase.outcome.counts.conflicts));
         if done > planned + repeated {
             let [done, planned] = [done, planned].map(study::whole);
             let phase = &phases[0].phase.name;
@@ -321,7 +322,10 @@ impl Attending<'_> {
     /// Makes one result of what all have found, and lets them go.
     fn finish(&mut self, shares: Vec<Finish>) {
         match self.joined(shares) {
-            Ok(finish) => self.hearing.hear(FromWorker::Finished(Box::new(finish))),
+            Ok(finish) => {
+                self.books.hold_against(finish.commands);
+                self.hearing.hear(FromWorker::Finished(Box::new(finish)));
+            }
             Err(JobError(words)) => self.hearing.hear(FromWorker::Refused(Refusal::Job(words))),
         }
         let order = self.hearing.wish().order();

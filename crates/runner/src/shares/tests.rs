@@ -102,7 +102,7 @@ fn carried_out(job: &dyn Job, workers: u32) -> (Vec<Vec<String>>, Vec<Vec<PhaseD
         let assignment = assignment(Settings { clients, share: Some(share), ..Settings::default() });
         let extent = Extent { count: trial.phases().len(), recording: None };
         let done = phases(&*store, trial.as_ref(), extent, &assignment, &bench, &mut seat);
-        let found = ShareFound { done, part: trial.part().unwrap(), held: None };
+        let found = ShareFound { done, part: trial.part().unwrap(), held: None, commands: None };
         let finish = Finish { complete: true, share: Some(found), peak_rss_bytes: 7, resent: 1, ..Finish::default() };
         (seat.begun, seat.done, sent(&finish))
     };

@@ -2,7 +2,7 @@
 
 use crate::assignment::{Assignment, ChangedBy};
 use crate::message::{Doing, Finish, FromWorker, Inspection, OpenedStore, Refusal, Task};
-use crate::shares::{self, ShareFound};
+use crate::shares::{self, ShareFound, ShareReport};
 use crate::worker::ask;
 use crate::worker::bench::{Bench, Link};
 use crate::worker::clean;
@@ -12,7 +12,7 @@ use crate::worker::holding;
 use crate::worker::phases::{Extent, phases};
 use engine::Outages;
 use host::ProcessUse;
-use jobkit::TrialSetup;
+use jobkit::{SharePart, TrialSetup};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Instant;
@@ -75,6 +75,11 @@ fn inspect(store: &dyn Store, inspection: &Inspection, bench: &Bench<'_>, link: 
     Ok(())
 }
 
+/// The commands that the server has carried out, where it counts them and says so.
+fn commands_done(store: &dyn Store) -> Option<u64> {
+    store.commands_done().ok().flatten()
+}
+
 /// Carries out a trial.
 fn carry_out(
     store: &dyn Store,
@@ -114,11 +119,17 @@ fn carry_out(
         let count = if more { LeftCount::Unknown } else { LeftCount::AtMost };
         link.say(FromWorker::Leaves { keys, count, made: store.belongings().names() });
     }
+    let asks_server = !share.is_whole() && share.is_first();
+    let commands_before = asks_server.then(|| commands_done(store)).flatten();
     ProcessUse::reset_peak();
     let all = trial.phases().len();
     let extent = Extent { count: all, recording: recording.as_ref() };
     let done = phases(store, trial.as_ref(), extent, assignment, bench, link);
-    // Everything was read back by all before: nobody writes any more.
+    if !share.is_whole() {
+        // All are through with what they ask of the server.
+        link.exchange(ShareReport { complete: done.complete, part: SharePart::default() });
+    }
+    let commands = commands_before.and_then(|before| commands_done(store)?.checked_sub(before));
     let is_asked = share.is_first()
         && done.complete
         && done.unread.is_none()
@@ -136,7 +147,11 @@ fn carry_out(
         }
         false => {
             let part = trial.part().map_err(|error| Refusal::Unsuited(error.0))?;
-            Finish { complete: done.complete, share: Some(ShareFound { done, part, held }), ..Finish::default() }
+            Finish {
+                complete: done.complete,
+                share: Some(ShareFound { done, part, held, commands }),
+                ..Finish::default()
+            }
         }
     };
     finish.resent = store.resent();

@@ -1,4 +1,5 @@
 //! A script whose clients several trials drive together, on one store: what they come to is what one comes to.
+#![allow(clippy::unwrap_used)]
 
 use crate::common::opened;
 use engine::{Crew, Settings};

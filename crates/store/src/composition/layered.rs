@@ -88,6 +88,11 @@ impl<L: Layered> Store for L {
         self.beneath().holding()
     }
 
+    fn commands_done(&self) -> Result<Option<u64>, StoreError> {
+        self.hand_down()?;
+        self.beneath().commands_done()
+    }
+
     fn whereabouts(&self) -> Whereabouts<'_> {
         self.beneath().whereabouts()
     }

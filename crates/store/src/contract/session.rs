@@ -287,6 +287,15 @@ pub trait Store: Send + Sync {
         Ok(Holding::default())
     }
 
+    /// Returns the number of commands that the server has carried out for anybody since it was started; `None`: it does not count them, or one
+    /// operation may be less than one of them.
+    ///
+    /// # Errors
+    /// The store cannot be reached, or refuses.
+    fn commands_done(&self) -> Result<Option<u64>, StoreError> {
+        Ok(None)
+    }
+
     /// Returns who knows which node has a key.
     fn whereabouts(&self) -> Whereabouts<'_> {
         Whereabouts::Unsaid("it does not say which node has a key")
