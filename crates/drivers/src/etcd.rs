@@ -32,8 +32,8 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 use store::tls::{CA, TLS};
 use store::{
-    Availability, Bundle, Capabilities, CaughtUp, CommandLine, Deployment, Expiry, Joining, Leaders, MadeOf,
-    Node, Opener, OperationKind, OperationSet, OptionInfo, Place, Ready, ServerPlan, StoreError, StoreInfo, Support,
+    Availability, Bundle, Capabilities, CaughtUp, CommandLine, Deployment, Expiry, Joining, Leaders, MadeOf, Node,
+    Opener, OperationKind, OperationSet, OptionInfo, Place, Ready, ServerPlan, StoreError, StoreInfo, Support,
     Versions, Worded, programs,
 };
 use study::{Class, Durability, Spec, Target, Transport};

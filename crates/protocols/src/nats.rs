@@ -35,9 +35,9 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 use store::{
-    Availability, Bundle, Capabilities, CaughtUp, CommandLine, Deployment, Expiry, Home, Leaders, MadeOf,
-    Node, Opener, OperationKind, OperationSet, OptionInfo, PackedPart, Place, Ready, ServerPlan, StoreError, StoreInfo,
-    Versions, Worded, programs,
+    Availability, Bundle, Capabilities, CaughtUp, CommandLine, Deployment, Expiry, Home, Leaders, MadeOf, Node, Opener,
+    OperationKind, OperationSet, OptionInfo, PackedPart, Place, Ready, ServerPlan, StoreError, StoreInfo, Versions,
+    Worded, programs,
 };
 use study::{Class, Durability, Spec, Target, Transport};
 
@@ -285,8 +285,7 @@ fn server_plan(spec: &Spec, program: &Path, place: &Place, port: u16, member: Op
     );
     if let Some(Member { name, routes, own }) = member {
         let others = routes.iter().filter(|route| **route != routes[own]);
-        let others: Vec<String> =
-            others.map(|route| format!("\"nats-route://{USER}:{password}@{route}\"")).collect();
+        let others: Vec<String> = others.map(|route| format!("\"nats-route://{USER}:{password}@{route}\"")).collect();
         text += &format!(
             "server_name: {name}\ncluster {{ name: kvtrial, listen: \"{}\", no_advertise: true, {login}, routes: [{}] }}\n",
             routes[own],
