@@ -61,7 +61,7 @@ pub fn table(late: &[f64]) -> String {
             let (median, p99) = (spreads[spreads.len() / 2], spreads[spreads.len() * 99 / 100]);
             _ = writeln!(
                 out,
-                "| {workers} | {} | {:.2} ms | {:.2} ms | {:.2} s |",
+                "| {workers} | {} | {:.3} ms | {:.3} ms | {:.3} s |",
                 distance.name,
                 median / 1e6,
                 p99 / 1e6,
