@@ -139,6 +139,7 @@ fn those_to_be_taken_are_killed_and_one_that_loses_what_it_acknowledged_is_out_t
 }
 
 #[test]
+#[ignore = "half a minute"]
 fn the_first_to_take_does_the_job_with_ten_times_the_data_and_other_settings_are_raced() {
     let desk = Desk::new();
     let ran = choose(&desk, "-s sqlite -s lmdb,burn=3ms --set operations=50 --need p99<1s --budget 1m");
@@ -175,7 +176,7 @@ fn a_choice_is_resumed_with_more_budget_and_runs_no_trial_again() {
     let used_s = ran.study.as_ref().unwrap()["choice"]["used_s"].as_f64().unwrap();
     let choice = &ran.study.as_ref().unwrap()["choice"];
     let more_data = &choice["decisions"][0]["more_data"];
-    let with_more_data = usize::from(more_data.is_object() && more_data["because"].is_null());
+    let with_more_data = usize::from(more_data["because"] == "");
     assert!(used_s > 2.0 && choice["trials"] == after.len() - with_more_data, "{}", ran.said());
     // Another command is refused, and nothing is lost.
     let other = desk.kvtrial("choose ycsb -s lmdb --need p99<1s --budget 1m --out out --resume");
@@ -183,6 +184,7 @@ fn a_choice_is_resumed_with_more_budget_and_runs_no_trial_again() {
 }
 
 #[test]
+#[ignore = "half a minute"]
 fn clusters_are_chosen_by_what_they_lose_while_a_node_is_killed_and_those_that_leave_the_race_are_said() {
     let desk = Desk::new();
     // A single Redis that keeps nothing loses all when it is killed; etcd is a cluster and loses nothing.
