@@ -32,18 +32,18 @@ fn sum(case: &Value, of: &str) -> u64 {
 }
 
 #[test]
-fn every_durable_embedded_store_keeps_its_promise_in_3_kills() {
-    keeps_its_promise(3, &|info| matches!(info.opener, Opener::Embedded(_)), Desk::command);
+fn every_durable_embedded_store_keeps_its_promise_in_5_kills() {
+    keeps_its_promise(5, &|info| matches!(info.opener, Opener::Embedded(_)), Desk::command);
 }
 
 #[test]
-fn every_durable_server_of_one_node_keeps_its_promise_in_3_kills() {
+fn every_durable_server_of_one_node_keeps_its_promise_in_5_kills() {
     // What differs in transport only differs in nothing a kill could show.
     let is_one = |info: &store::StoreInfo| {
         let plan = layers::on_paper(info, &study::Spec::private(info.name), false).and_then(Result::ok);
         plan.is_some_and(|plan| plan.nodes.len() == 1)
     };
-    keeps_its_promise(3, &|info| info.family == info.name && !is_java(info) && is_one(info), Desk::command);
+    keeps_its_promise(5, &|info| info.family == info.name && !is_java(info) && is_one(info), Desk::command);
 }
 
 #[test]
