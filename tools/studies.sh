@@ -16,13 +16,13 @@ kvtrial=${KVTRIAL:-kvtrial}
 studies=${STUDIES:-target/studies}
 results=${RESULTS:-docs/results}
 
-# PART | seconds of a trial on a library, on a server | options of kvtrial run | stores, where they are not all that are found
+# PART | seconds of a trial on a library, on a server | options of kvtrial run | stores, where they are not all that are found, or "with OPERATION": those that have it
 parts='
 ycsb-a    |  2 |  6 | ycsb --clients 4 --set workload=A --set records=20000 --set operations=200000
 ycsb-b    |  1 |  6 | ycsb --clients 4 --set workload=B --set records=20000 --set operations=200000
 ycsb-c    |  1 |  6 | ycsb --clients 4 --set workload=C --set records=20000 --set operations=200000
 ycsb-d    |  1 |  6 | ycsb --clients 4 --set workload=D --set records=20000 --set operations=200000
-ycsb-e    |  3 | 12 | ycsb --clients 4 --set workload=E --set records=20000 --set operations=20000
+ycsb-e    |  3 | 12 | ycsb --clients 4 --set workload=E --set records=20000 --set operations=20000 | with scan
 ycsb-f    |  2 |  8 | ycsb --clients 4 --set workload=F --set records=20000 --set operations=200000
 fans      |  2 | 10 | fans
 counts    |  3 | 15 | counts
@@ -53,16 +53,18 @@ while [ $# -gt 0 ]; do
 done
 named=$*
 
-# Names of the stores of a class that are found; of those with two sockets the unix one is measured by itself.
-found() { # CLASS
+# Names of the stores of a class that are found, and have an operation by themselves if one is named; of those with two sockets the unix one is
+# measured by itself.
+found() { # CLASS [OPERATION]
     "$kvtrial" stores --json | python3 -c '
 import json, sys
 for store in json.load(sys.stdin):
-    if store["class"] == sys.argv[1] and store["presence"]["status"] == "found":
-        print(store["name"])' "$1"
+    able = all(operation in store["native"] for operation in sys.argv[2:])
+    if store["class"] == sys.argv[1] and store["presence"]["status"] == "found" and able:
+        print(store["name"])' "$@"
 }
-of_class() { # CLASS
-    for store in $(found "$1"); do
+of_class() { # CLASS [OPERATION]
+    for store in $(found "$@"); do
         case " ${named:-$store} " in *" $store "*) printf '%s ' "$store" ;; esac
     done
 }
@@ -85,7 +87,7 @@ done
 seconds() { # LIBRARY_S SERVER_S STORES
     # shellcheck disable=SC2086
     case $3 in
-    "") echo $((trials * ($(count $embedded) * ($1 + 2) + $(count $network) * ($2 + 5)))) ;;
+    "" | "with "*) echo $((trials * ($(count $embedded) * ($1 + 2) + $(count $network) * ($2 + 5)))) ;;
     *) echo $((trials * $(count $3) * ($2 + 5))) ;;
     esac
 }
@@ -135,15 +137,19 @@ study() { # NAME OPTIONS STORE...
 }
 mkdir -p "$studies" "$results"
 while IFS='|' read -r part _ _ options stores <&3; do
-    if [ -n "$stores" ]; then
+    case $stores in
+    "") on_libraries=$embedded on_servers=$network ;;
+    "with "*) on_libraries=$(of_class embedded "${stores#with }") on_servers=$(of_class network "${stores#with }") ;;
+    *)
         # shellcheck disable=SC2086
         [ -n "$named" ] || study "$part" "$options" $stores
         continue
-    fi
+        ;;
+    esac
     # shellcheck disable=SC2086
-    study "$part-embedded" "$options" $embedded
+    study "$part-embedded" "$options" $on_libraries
     # shellcheck disable=SC2086
-    study "$part-servers" "$options" $network
+    study "$part-servers" "$options" $on_servers
 done 3<"$list"
 if [ -n "$failed" ]; then
     echo "not added:$failed" >&2
