@@ -171,19 +171,20 @@ fn ways(crash: &Crash) -> [(&'static str, Option<String>); 8] {
         StruckNodes::Majority => "majority",
         StruckNodes::All => "all",
     };
-    let during = match crash.during {
-        CrashMoment::Write => "write",
-        CrashMoment::Checkpoint => "checkpoint",
-        CrashMoment::Compaction => "compaction",
-        CrashMoment::Recovery => "recovery",
-        CrashMoment::Rename => "rename",
+    let during = match &crash.during {
+        CrashMoment::Write => "write".into(),
+        CrashMoment::Checkpoint => "checkpoint".into(),
+        CrashMoment::Compaction => "compaction".into(),
+        CrashMoment::Recovery => "recovery".into(),
+        CrashMoment::Rename => "rename".into(),
+        CrashMoment::Log(text) => format!("log {text}"),
     };
     let time = |seconds: f64| Duration::try_from_secs_f64(seconds).map(|it| format!("{it:?}")).unwrap_or_default();
     [
         ("--how", Some(how.into())),
         ("--disk", crash.disk.map(|disk| disk.name().into())),
         ("--nodes", Some(nodes.into())),
-        ("--during", Some(during.into())),
+        ("--during", Some(during)),
         ("--clients", Some(crash.clients.to_string())),
         ("--value-bytes", crash.value_bytes.map(|bytes| bytes.to_string())),
         ("--within", crash.within_s.map(time)),

@@ -113,8 +113,8 @@ impl WriteSet {
         Draws::new(self.seed, LEFT - u64::from(self.number)).next()
     }
 
-    /// Returns how long after a file was renamed or deleted the crash comes, by the seed: up to the longest.
-    pub fn after_rename_ns(self, longest_ns: u64) -> u64 {
+    /// Returns how long after the event that was waited for the crash comes, by the seed: up to the longest.
+    pub fn after_event_ns(self, longest_ns: u64) -> u64 {
         Draws::new(self.seed, RENAMED - u64::from(self.number)).below(longest_ns.max(1))
     }
 

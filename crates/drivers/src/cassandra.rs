@@ -35,6 +35,8 @@ mod level;
 mod ring;
 #[cfg(feature = "cassandra")]
 mod setup;
+#[cfg(feature = "cassandra")]
+mod time_of_day;
 
 use ground::jvm::{self, HEAP, Jvm, JvmMemory, NODES};
 use ground::{built, driver};
@@ -44,7 +46,7 @@ use std::time::Duration;
 use store::tls::{CA, TLS};
 use store::{
     Bundle, CONNECTIONS, Capabilities, Choice, Deployment, Endpoint, Expiry, Joining, MadeOf, Members, Node, Opener,
-    OperationKind, OperationSet, OptionInfo, Place, Ready, ServerPlan, StoreError, StoreInfo,
+    OperationKind, OperationSet, OptionInfo, Place, Ready, ServerPlan, StoreError, StoreInfo, TimeOfDay,
 };
 use study::{Address, Class, Durability, Spec, Transport};
 
@@ -148,7 +150,9 @@ fn plan(spec: &Spec, place: &mut Place) -> Result<Deployment, StoreError> {
         Node { ready, ..Node::new(name, server(&jvm, &place, &own, level(spec))) }
     };
     let joining = (count > 1).then_some(join as Joining);
-    let deployment = Deployment { joining, ..Deployment::from_iter((1..=count).map(node)) };
+    let time_of_day: TimeOfDay = built!("cassandra", time_of_day::time_of_day);
+    let nodes = Deployment::from_iter((1..=count).map(node));
+    let deployment = Deployment { joining, time_of_day: Some(time_of_day), ..nodes };
     Ok(deployment.with_copies(replication(spec)))
 }
 

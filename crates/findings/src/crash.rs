@@ -11,7 +11,7 @@ use crate::finding::{Arrangement, Finding, FindingPart};
 use crate::view::View;
 pub use sentences::outcome;
 use sentences::{headlines, ruled_out};
-use study::{Crash, CrashCase, CrashMeans, Promise};
+use study::{Crash, CrashCase, CrashMeans, CrashMoment, Promise, StruckNodes};
 
 /// Says what stores still held after the crashes of a study.
 pub fn find(view: &View<'_>) -> Option<Finding> {
@@ -41,7 +41,9 @@ fn intro(means: CrashMeans) -> &'static str {
 /// The table is there without charts, too: it says why there are none.
 fn blocks(crash: &Crash, view: &View<'_>) -> Vec<Block> {
     let mut blocks = heads(crash);
-    if (crash.means, crash.nodes, crash.during) != Default::default() {
+    if (crash.means, crash.nodes, &crash.during)
+        != (CrashMeans::default(), StruckNodes::default(), &CrashMoment::default())
+    {
         blocks.push(Block::plain(blows::how(crash)));
     }
     blocks.push(Block::Table(table::table(crash)));

@@ -12,6 +12,7 @@ use crate::time::curve;
 use crate::view::{Grouped, View};
 pub use outages::was_done;
 use outages::{headlines, lines};
+pub(crate) use sentences::apart;
 use sentences::sentences;
 use study::Cell;
 

@@ -1,6 +1,7 @@
 //! The settings for starting nodes, and the reasons why they did not start.
 
 use crate::attempts::{Attempted, Attempts};
+use crate::clock::ClockLibrary;
 use crate::ground::Ground;
 use crate::lease::Lease;
 use crate::memory_group::MemoryGroup;
@@ -25,6 +26,8 @@ pub struct Builder {
     pub memory: Option<Arc<MemoryGroup>>,
     /// What their files lie on; `None`: the file system of the base.
     pub ground: Option<Ground>,
+    /// What moves their clocks, where that may be asked for.
+    pub clocks: Option<ClockLibrary>,
 }
 
 /// The reason why nodes did not start.

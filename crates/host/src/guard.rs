@@ -15,7 +15,7 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 
 /// `$1` is the name of the mark; then lines are read: places, `=PLACE` for one that is kept, `+PID` of a process started, `-PID` of one that has
 /// been cleared away after.
-/// A killed process may leave System V memory.
+/// A killed process may leave System V memory, and what libfaketime shares.
 const SCRIPT: &str = r#"
 trap '' HUP INT TERM QUIT
 mark=$1; shift
@@ -63,6 +63,7 @@ for place do
     done
 done
 [ "$started" ] || exit 0
+for process in $started; do rm -f "/dev/shm/sem.faketime_sem_$process" "/dev/shm/faketime_shm_$process"; done
 while read -r key id rights bytes maker user attached rest; do
     case " $started " in *" $maker "*) [ "$attached" = 0 ] && ipcrm -m "$id" ;; esac
 done < /proc/sysvipc/shm

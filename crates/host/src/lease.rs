@@ -36,6 +36,9 @@ const OUTPUT: &str = "output";
 /// The name of the directory for a disk of kvtrial's own, where there is one.
 const DISK: &str = "disk";
 
+/// The name of the directory for what is added to the clocks of nodes, where they can be moved.
+const CLOCKS: &str = "clocks";
+
 /// The name of the file in a directory that is kept.
 const NOTE: &str = "how-to-open";
 
@@ -91,6 +94,11 @@ impl Lease {
     /// Returns the file for the output of a node's processes; the name of a single node is empty.
     pub fn output_of(&self, name: &str) -> PathBuf {
         self.output.join(if name.is_empty() { NAMELESS } else { name })
+    }
+
+    /// Returns the file that says what is added to the time of day of a node; it is not there yet.
+    pub fn clock_of(&self, name: &str) -> PathBuf {
+        self.root.join(CLOCKS).join(if name.is_empty() { NAMELESS } else { name })
     }
 
     /// Gives the store's directory to a user, and lets the user reach it.
@@ -248,7 +256,7 @@ fn stale(path: &Path) -> Option<File> {
 /// Returns whether a directory contains only files that a lease makes.
 fn is_filled_like_ours(path: &Path) -> bool {
     let Ok(entries) = fs::read_dir(path) else { return false };
-    entries.flatten().all(|entry| [STORE, OUTPUT, DISK].iter().any(|ours| entry.file_name() == *ours))
+    entries.flatten().all(|entry| [STORE, OUTPUT, DISK, CLOCKS].iter().any(|ours| entry.file_name() == *ours))
 }
 
 /// Returns the process id in the name of a private directory.

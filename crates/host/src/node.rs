@@ -36,6 +36,8 @@ pub struct Running {
     pub life: Life,
     /// The resources that the node's earlier lives have used.
     pub spent: ServerUse,
+    /// How far its time of day is ahead of the machine's, in milliseconds; negative where it is behind.
+    pub clock_ms: i64,
 }
 
 /// The state of a node.

@@ -12,7 +12,7 @@ use crate::watch::Watched;
 use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
-use store::{CaughtUp, Deployment, Endpoint, Joining, Leaders, Members, Place, Role, StoreError};
+use store::{CaughtUp, Deployment, Endpoint, Joining, Leaders, Members, Place, Role, StoreError, TimeOfDay};
 use study::{Secret, ServerUse};
 
 /// A running deployment. Dropping it stops its nodes and removes its directory.
@@ -28,6 +28,7 @@ pub struct Nodes {
     pub(crate) joining: Option<Joining>,
     pub(crate) caught_up: Option<CaughtUp>,
     pub(crate) leaders: Option<Leaders>,
+    pub(crate) time_of_day: Option<TimeOfDay>,
 }
 
 /// The state of a node.

@@ -3,6 +3,7 @@
 mod opened;
 
 use crate::builder::Builder;
+use crate::clock::ClockLibrary;
 use crate::disk::allocated_bytes;
 use crate::ground::Ground;
 use crate::lease::Lease;
@@ -41,6 +42,7 @@ pub struct Opening {
     server_cpus: Vec<usize>,
     server_memory_bytes: Option<u64>,
     ground: Option<Ground>,
+    clocks: Option<ClockLibrary>,
     asking: Asking,
 }
 
@@ -52,6 +54,7 @@ impl Opening {
             server_cpus: Vec::new(),
             server_memory_bytes: None,
             ground: None,
+            clocks: None,
             asking: Asking::Asked,
         }
     }
@@ -71,6 +74,12 @@ impl Opening {
     /// Lays the files of private stores on a file system of their own.
     pub fn on(mut self, ground: Ground) -> Opening {
         self.ground = Some(ground);
+        self
+    }
+
+    /// Starts private servers so that their clocks can be moved, where this is what moves them and the store says what time it has.
+    pub fn clocks(mut self, library: Option<ClockLibrary>) -> Opening {
+        self.clocks = library;
         self
     }
 
@@ -133,6 +142,7 @@ impl Opening {
                     cpus: self.server_cpus.clone(),
                     memory: memory.clone(),
                     ground: self.ground.clone(),
+                    clocks: self.clocks.clone(),
                 };
                 let (nodes, store) = crate::start::start(builder, &self.base)?;
                 connected = Some(store);

@@ -5,7 +5,7 @@
 
 use crate::process::{self, Exit, Pid};
 use crate::tree::{self, Process};
-use crate::{guard, mounts, sysv};
+use crate::{clock, guard, mounts, sysv};
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -201,6 +201,7 @@ impl Entry {
             thread::sleep(Duration::from_millis(2));
         }
         sysv::remove_made_by(&roots);
+        clock::remove_shared(&roots);
         self.roots.iter().for_each(|root| guard::forget(*root));
     }
 }

@@ -54,11 +54,13 @@ pub fn start(builder: impl Fn() -> Builder, base: &Path) -> Result<(Nodes, Box<d
             joining: None,
             caught_up: None,
             leaders: None,
+            time_of_day: None,
         };
         let deployment = layers::plan(nodes.builder.info, &nodes.builder.spec, &mut nodes.place())?;
         nodes.joining = deployment.joining;
         nodes.caught_up = deployment.caught_up;
         nodes.leaders = deployment.leaders;
+        nodes.time_of_day = deployment.time_of_day;
         let store = nodes.bring_up(deployment)?;
         settle::settle(nodes.lease.store(), settle::Handles::Closed)
             .map_err(|(path, source)| StoreError::Io { path, source })?;
@@ -119,7 +121,7 @@ impl Nodes {
         let logs = node.plan.log.iter().map(|log| directory.join(log)).chain([output.clone()]).collect();
         let logs = Logs::new(logs, self.secret.clone());
         let spent = ServerUse::default();
-        let mut it = Running { node, directory, output, logs, user, life: Life::Down, spent };
+        let mut it = Running { node, directory, output, logs, user, life: Life::Down, spent, clock_ms: 0 };
         for command in &it.node.plan.prepare {
             let pid = self.run(command, &it.directory, &it.output, it.user, None)?;
             self.finish(command, pid, Instant::now() + PREPARE_TIMEOUT, PREPARE_TIMEOUT, &it.output)?;
@@ -132,7 +134,7 @@ impl Nodes {
     /// Starts a node's program.
     pub(crate) fn spawn(&self, it: &Running) -> Result<Pid, StoreError> {
         let namespace = self.namespace(it).transpose()?;
-        self.run(&it.node.plan.run, &it.directory, &it.output, it.user, namespace)
+        self.run(&self.with_clock(it)?, &it.directory, &it.output, it.user, namespace)
     }
 
     fn run(
@@ -237,7 +239,9 @@ impl Nodes {
             Ready::Listens => Attempts::start(move || listens(&endpoint).map(|()| None)),
         };
         let timeout = node.plan.start_timeout;
-        self.await_result(&attempts, name, &[node.plan.endpoint], Instant::now() + timeout, timeout)
+        let ready = self.await_result(&attempts, name, &[node.plan.endpoint], Instant::now() + timeout, timeout);
+        self.clocks_are_loaded();
+        ready
     }
 
     /// Returns the endpoints of the nodes that serve clients, run and are not frozen.

@@ -27,6 +27,13 @@ pub enum Stroke {
     Freeze(Duration),
     /// The node and all others hear nothing of each other for this time; clients reach all of them.
     Cut(Duration),
+    /// Its time of day is ahead of that of the others, or behind it, for a time.
+    Clock {
+        /// How far it is ahead, in milliseconds; negative where it is behind.
+        by_ms: i64,
+        /// For how long.
+        time: Duration,
+    },
 }
 
 impl Stroke {
@@ -34,7 +41,7 @@ impl Stroke {
     pub fn time(self) -> Option<Duration> {
         match self {
             Stroke::Kill | Stroke::Stop => None,
-            Stroke::Freeze(time) | Stroke::Cut(time) => Some(time),
+            Stroke::Freeze(time) | Stroke::Cut(time) | Stroke::Clock { time, .. } => Some(time),
         }
     }
 }
@@ -92,6 +99,9 @@ impl<N: fmt::Display> fmt::Display for NodeAct<N> {
             NodeAct::Strike(node, Stroke::Stop) => write!(f, "stop {node}"),
             NodeAct::Strike(node, Stroke::Freeze(time)) => write!(f, "freeze {node} for {}s", time.as_secs_f64()),
             NodeAct::Strike(node, Stroke::Cut(time)) => write!(f, "cut {node} for {}s", time.as_secs_f64()),
+            NodeAct::Strike(node, Stroke::Clock { by_ms, time }) => {
+                write!(f, "clock {node} by {}s for {}s", *by_ms as f64 / 1e3, time.as_secs_f64())
+            }
             NodeAct::Restart(node) => write!(f, "restart {node}"),
         }
     }

@@ -10,7 +10,9 @@ mod codec;
 mod session;
 mod slots;
 
-use crate::redis::facts::{CommandReply, Known, Server, append_only_file, ask, ask_until, commands_done, holding};
+use crate::redis::facts::{
+    self, CommandReply, Known, Server, append_only_file, ask, ask_until, commands_done, holding,
+};
 use crate::redis::{
     self, DURABILITIES, INSTALL_REDIS, INSTALL_VALKEY, Login, PROGRAM, Product, Resp, latency, versions,
 };
@@ -24,7 +26,7 @@ use store::{
     CONNECTIONS, Capabilities, CaughtUp, CommandLine, Connections, Deployment, Endpoint, Facts, Forming, FormingStep,
     Happening, Holding, Joining, Keepers, Leaders, Members, Node, Number, Opener, OperationKind, OperationSet,
     OptionInfo, Place, Ready, Resent, ServerPlan, Session, SessionPlan, Store, StoreError, StoreInfo, Threading,
-    VERSION, Whereabouts, Witness, programs,
+    TimeOfDay, VERSION, Whereabouts, Witness, programs,
 };
 use study::{Class, Spec, Target, Transport};
 
@@ -137,7 +139,9 @@ fn plan(spec: &Spec, place: &mut Place, product: Product) -> Result<Deployment, 
     };
     let caught_up = (replicas > 0).then_some(have_caught_up as CaughtUp);
     let leaders = (replicas > 0).then_some(leaders as Leaders);
-    let deployment = Deployment { forming, joining: Some(joining), caught_up, leaders, ..Deployment::from_iter(nodes) };
+    let joining = Some(joining);
+    let time_of_day: Option<TimeOfDay> = Some(|_, node| facts::time_of_day(node));
+    let deployment = Deployment { forming, joining, caught_up, leaders, time_of_day, ..Deployment::from_iter(nodes) };
     Ok(deployment.with_copies(1 + replicas))
 }
 

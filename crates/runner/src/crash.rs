@@ -3,6 +3,8 @@
 
 mod blow;
 mod cutting;
+mod events;
+mod lines;
 mod moment;
 mod recovery;
 mod renames;

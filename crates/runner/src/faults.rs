@@ -1,28 +1,27 @@
-//! Faults that are asked for: nodes of a private deployment killed, stopped, frozen, cut off and started again while a trial runs. What a job asks for
+//! Faults that are asked for: nodes of a private deployment killed, stopped, frozen, cut off, told another time and started again while a trial runs. What a job asks for
 //! ([`changes`]) is one of them.
 
 mod asked;
+mod clock;
 mod cut;
 mod planned;
+mod records;
 mod undone;
 mod watch;
 mod window;
 
 use crate::changes;
-use crate::measured::Measured;
 use crate::planned_cell::{PlannedCell, seconds};
 use crate::stroke::{end_stroke, strike};
-use analysis::{LOOK_S, TOGETHER_S};
 use engine::Outages;
-use host::Nodes;
+use host::{ClockLibrary, Nodes};
 use jobkit::NodeAct;
 use planned::{CHANGE, restart_in_vain};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use store::StoreError;
-use study::{FaultRecord, Takeover, Target};
+use study::Target;
 use watch::LEADERS_BEFORE;
-use window::{darkest, window};
 
 pub use asked::{AskedFault, USUAL_SECONDS, UsualFault};
 pub use planned::PlannedFault;
@@ -37,6 +36,8 @@ pub struct Faults {
     length: Option<Duration>,
     /// The longest time for an operation while nodes fail.
     timeout: Duration,
+    /// What moves the clocks of nodes, where one is to be moved.
+    clocks: Option<ClockLibrary>,
 }
 
 /// The longest time for an operation while nodes fail, unless the user asks for another.
@@ -53,7 +54,7 @@ impl Faults {
     pub fn on(cells: &[PlannedCell], asked: Vec<AskedFault>, timeout: Duration) -> Result<Faults, String> {
         let Some(first) = asked.first().cloned() else { return Ok(Faults { timeout, ..Faults::default() }) };
         let length = cells.first().and_then(|cell| seconds(&cell.params));
-        let faults = Faults { asked, length, timeout };
+        let mut faults = Faults { asked, length, timeout, clocks: None };
         for cell in cells.iter().filter(|cell| !cell.baseline) {
             let spec = &cell.spec;
             let deployment =
@@ -70,6 +71,7 @@ impl Faults {
                 return Err(format!("--fault '{fault}': that node runs then; have it killed or stopped before"));
             }
             cut::check(cell.info, spec, &planned)?;
+            clock::check(&deployment, spec, &planned)?;
             for fault in &planned {
                 match fault.act.node() {
                     Some(node) if node > nodes => {
@@ -87,7 +89,13 @@ impl Faults {
                 }
             }
         }
+        faults.clocks = clock::library(&faults.asked)?;
         Ok(faults)
+    }
+
+    /// Returns what moves the clocks of nodes, where one is to be moved.
+    pub(crate) fn clocks(&self) -> Option<ClockLibrary> {
+        self.clocks.clone()
     }
 
     /// Returns whether any fault was asked for.
@@ -273,6 +281,10 @@ impl Faulting {
             if !self.wait(due) {
                 return;
             }
+            if self.moves_clock(at) {
+                scope.spawn(move || self.move_clock(step, at, led, nodes));
+                continue;
+            }
             match (self.carry_out_step(step, nodes), led) {
                 (Some(NodeAct::Restart(_)), _) => _ = scope.spawn(move || self.watch_catching_up(at, nodes)),
                 (Some(_), Some(led)) => _ = scope.spawn(move || self.watch_takeover(at, led, nodes, Duration::MAX)),
@@ -324,7 +336,13 @@ impl Faulting {
         let it = &mut state.happened[at];
         match done {
             Ok(()) => {
-                it.until = if ends { Some(Instant::now()) } else { it.until };
+                let now = Instant::now();
+                if ends {
+                    it.until = Some(now);
+                } else if it.fault.moves_clock() {
+                    // When the node said so.
+                    it.at = Some(now);
+                }
                 Some(act)
             }
             Err(error) => {
@@ -348,49 +366,6 @@ impl Faulting {
                 None => self.changed.wait(state).unwrap_or_else(PoisonError::into_inner),
             };
         }
-    }
-
-    /// Returns what became of each fault, held against the series of the timed phases.
-    pub(crate) fn records(&self, measured: &Measured) -> Vec<FaultRecord> {
-        let (series, dark, timed_s) = (measured.series(), measured.dark(), measured.timed_s);
-        let state = self.state();
-        let since = |at: Option<Instant>| Some(at?.saturating_duration_since(state.begun?).as_secs_f64());
-        let starts: Vec<f64> = state.happened.iter().filter_map(|it| since(it.at)).collect();
-        let record = |it: &Happened| {
-            let at_s = since(it.at);
-            let until = at_s
-                .map(|at_s| starts.iter().copied().filter(|start| *start > at_s + TOGETHER_S).fold(timed_s, f64::min));
-            let within = at_s.zip(until);
-            let seen = within.map(|(from_s, until_s)| window(series, from_s, until_s));
-            let before_s = at_s.map(|at_s| {
-                let others = starts.iter().copied().filter(|start| *start < at_s - TOGETHER_S);
-                (others.fold(0.0, f64::max).max(at_s - LOOK_S), at_s)
-            });
-            let after_s = within.map(|(at_s, until_s)| (at_s, until_s.min(at_s + LOOK_S)));
-            let p99_ns = |span: Option<(f64, f64)>| span.and_then(|(from_s, to_s)| measured.p99_ns(from_s, to_s));
-            let dark = within.map(|(from_s, until_s)| darkest(dark, from_s, until_s));
-            FaultRecord {
-                planned: it.fault.text.clone(),
-                node: it.node.clone(),
-                planned_at_s: if it.is_of_job() { at_s.unwrap_or_default() } else { it.fault.at.as_secs_f64() },
-                at_s,
-                until_s: since(it.until),
-                caught_up_s: since(it.caught_up),
-                taken_over: it
-                    .taken_over
-                    .as_ref()
-                    .and_then(|(by, at)| Some(Takeover { by: by.clone(), at_s: since(Some(*at))? })),
-                longest_gap_s: seen.map(|seen| seen.gap_s),
-                resolution_s: seen.map(|seen| seen.resolution_s),
-                longest_dark_s: dark.map(|(longest_s, _)| longest_s),
-                dark_share: dark.map(|(_, share)| share),
-                failed_operations: seen.map_or(0, |seen| seen.failed),
-                p99_before_ns: p99_ns(before_s),
-                p99_after_ns: p99_ns(after_s),
-                problem: it.problem.clone(),
-            }
-        };
-        state.happened.iter().map(record).collect()
     }
 
     fn state(&self) -> MutexGuard<'_, State> {

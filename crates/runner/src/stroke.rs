@@ -11,6 +11,7 @@ pub(crate) fn strike(nodes: &Nodes, name: &str, stroke: Stroke) -> Result<(), St
         Stroke::Stop => nodes.stop(name),
         Stroke::Freeze(_) => nodes.freeze(name),
         Stroke::Cut(_) => nodes.cut(name),
+        Stroke::Clock { by_ms, .. } => nodes.move_clock(name, by_ms),
     }
 }
 
@@ -20,5 +21,6 @@ pub(crate) fn end_stroke(nodes: &Nodes, name: &str, stroke: Stroke) -> Result<()
         Stroke::Kill | Stroke::Stop => nodes.restart(name),
         Stroke::Freeze(_) => nodes.thaw(name),
         Stroke::Cut(_) => nodes.heal(name),
+        Stroke::Clock { .. } => nodes.set_clock_right(name),
     }
 }

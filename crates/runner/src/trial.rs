@@ -72,7 +72,9 @@ impl TrialRun<'_> {
             started_at: study::rfc3339(unix_seconds()),
             ..TrialRecord::default()
         };
-        let opening = host::Opening::new(&self.plan.base).server_memory(self.plan.server_memory_bytes);
+        let opening = host::Opening::new(&self.plan.base)
+            .server_memory(self.plan.server_memory_bytes)
+            .clocks(self.plan.faults.clocks());
         let installation = match opening.installation(self.cell.info, &self.cell.spec) {
             Ok(installation) => installation,
             Err(error) => return self.not_opened(record, error),

@@ -120,7 +120,9 @@ pub use bundle::{Bundle, BundleFile, Home, MadeOf, PackedPart, Toolchain};
 pub use capability::{Capabilities, Counter, Databases, Deletes, Expiry, Keeps, LevelKnown, NOTHING_EXPIRES, Overflow};
 pub use client::BlockingClient;
 pub use connections::{CONNECTIONS, Connections, Wiring};
-pub use deployment::{CaughtUp, Deployment, Forming, FormingStep, Joining, Leaders, Members, Node, Ready, only};
+pub use deployment::{
+    CaughtUp, Deployment, Forming, FormingStep, Joining, Leaders, Members, Node, Ready, TimeOfDay, only,
+};
 pub use endpoint::Endpoint;
 pub use error::{StoreError, Trouble, advised};
 pub use info::{Availability, BUILT_IN, Connect, Driver, OpenEmbedded, Opener, PlanDeployment, StoreInfo};

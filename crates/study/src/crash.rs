@@ -47,7 +47,7 @@ impl StruckNodes {
 }
 
 /// The activity of a store at the moment of the crash, besides answering clients that write.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CrashMoment {
     /// Nothing it was told to.
@@ -61,6 +61,8 @@ pub enum CrashMoment {
     Recovery,
     /// The store has just renamed or deleted one of its files.
     Rename,
+    /// A line with this text has just come into the store's own log.
+    Log(String),
 }
 
 /// What the level `second` may lose: writes that were acknowledged this long before the crash, or later.

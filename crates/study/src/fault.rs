@@ -34,7 +34,8 @@ pub struct FaultFigures {
     pub back_s: Option<Quantity>,
     /// Trials in which it did not.
     pub not_back: u32,
-    /// Time until a node started again was ready, one added had its share of the keys, or a frozen one went on.
+    /// Time until a node started again was ready, one added had its share of the keys, or a frozen one went on; of a cut or a moved clock: until
+    /// it was over.
     pub done_s: Option<Quantity>,
     /// Time until a node started again had all that the others have, where the store says it.
     #[serde(skip_serializing_if = "Option::is_none")]

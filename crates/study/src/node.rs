@@ -25,7 +25,8 @@ pub struct FaultRecord {
     pub planned_at_s: f64,
     /// The time the fault was begun; `None`: the trial was over before.
     pub at_s: Option<f64>,
-    /// The time a frozen node went on, a node that was started again was ready, or an added node had its share of the keys.
+    /// The time a frozen node went on, a cut or a moved clock was over, a node that was started again was ready, or an added node had its share of
+    /// the keys.
     pub until_s: Option<f64>,
     /// For a node that was started again: the time it had all that the others have. `None`: the store does not report this, or the node
     /// had not caught up by the end.

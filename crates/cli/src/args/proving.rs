@@ -2,7 +2,10 @@
 
 use super::values::{disk_size, duration, whole};
 use crate::shell_words;
-use clap::{Args, ValueEnum};
+use clap::builder::{EnumValueParser, PossibleValue, TypedValueParser};
+use clap::error::ErrorKind;
+use clap::{Arg, Args, Command, Error, ValueEnum};
+use std::ffi::OsStr;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -48,8 +51,8 @@ pub struct CrashArguments {
     /// How long nodes are frozen, and how long clients continue when other nodes are left
     #[arg(long, value_name = "TIME", default_value = "5s", value_parser = duration)]
     pub outage: Duration,
-    /// What the store is doing at the crash, besides answering clients that write
-    #[arg(long, value_enum, default_value_t = MomentArgument::Write)]
+    /// What the store is doing at the crash, besides answering clients that write; or 'log TEXT': a line with TEXT has just come into its log
+    #[arg(long, value_parser = MomentParser, default_value = "write")]
     pub during: MomentArgument,
     /// A command that kills your own store, named by its URL; with --start-command and --yes
     #[arg(long, value_name = "COMMAND", requires = "start_command", requires = "yes")]
@@ -129,7 +132,7 @@ pub enum NodesArgument {
 }
 
 /// What the store is doing when the crash comes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Debug, PartialEq, Eq, ValueEnum)]
 pub enum MomentArgument {
     /// Nothing in particular
     Write,
@@ -141,4 +144,33 @@ pub enum MomentArgument {
     Recovery,
     /// Has just renamed or deleted one of its files
     Rename,
+    /// Has just written a line with this text into its log.
+    #[value(skip)]
+    Log(String),
+}
+
+/// Reads a moment: one of the words, or `log` and a text.
+#[derive(Clone, Copy, Debug)]
+struct MomentParser;
+
+impl TypedValueParser for MomentParser {
+    type Value = MomentArgument;
+
+    fn parse_ref(&self, command: &Command, argument: Option<&Arg>, value: &OsStr) -> Result<MomentArgument, Error> {
+        let text = value
+            .to_str()
+            .and_then(|value| format!("{value} ").strip_prefix("log ").map(|text| text.trim().to_owned()));
+        match text.as_deref() {
+            Some("") => {
+                let problem = "--during log: which line? Write --during 'log TEXT', with a part of it\n";
+                Err(Error::raw(ErrorKind::InvalidValue, problem).with_cmd(command))
+            }
+            Some(text) => Ok(MomentArgument::Log(text.to_owned())),
+            None => EnumValueParser::<MomentArgument>::new().parse_ref(command, argument, value),
+        }
+    }
+
+    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
+        Some(Box::new(MomentArgument::value_variants().iter().filter_map(ValueEnum::to_possible_value)))
+    }
 }

@@ -95,7 +95,7 @@ pub struct RunArguments {
     #[arg(long, value_name = "N", value_parser = whole(1, 4096), help_heading = LOAD)]
     pub threads: Option<u32>,
     /// Disturb a node of every private server while a trial runs: 'at 5s kill 2', 'at 5s stop 2', 'at 8s restart 2',
-    /// 'at 5s freeze 2 for 3s', 'at 5s cut 2 for 3s' (its network), 'at 5s add'; or a common fault by name: kill, rolling, flap, lose-one-for-good, scale-out. Times count from the start of the first timed phase; a single server is node 1. Repeat it for more
+    /// 'at 5s freeze 2 for 3s', 'at 5s cut 2 for 3s' (its network), 'at 5s clock 2 by 30s for 3s' (its time of day; by -30s: behind), 'at 5s add'; or a common fault by name: kill, rolling, flap, lose-one-for-good, scale-out. Times count from the start of the first timed phase; a single server is node 1. Repeat it for more
     #[arg(long = "fault", value_name = "FAULT", conflicts_with = "find_rate", help_heading = LOAD)]
     pub faults: Vec<runner::AskedFault>,
     /// With --fault: longest wait for an operation. Then the operation fails, its connection is dropped and the trial continues; --deadline

@@ -183,5 +183,5 @@ fn is_usual(crash: &Crash) -> bool {
         CrashMeans::Power => crash.disk == Some(DiskKind::Honest),
         CrashMeans::Freeze | CrashMeans::Command => false,
     };
-    is_plain && (crash.nodes, crash.during) == (StruckNodes::All, CrashMoment::Write)
+    is_plain && (crash.nodes, &crash.during) == (StruckNodes::All, &CrashMoment::Write)
 }

@@ -112,6 +112,33 @@ fn a_crash_comes_just_after_a_file_was_renamed_or_deleted_and_measures_nothing_w
 }
 
 #[test]
+fn a_crash_comes_just_after_a_line_of_the_store_s_own_log_and_measures_nothing_where_none_came() {
+    let during = |desk: &Desk, words: &str, line: &str| {
+        let mut command = desk.command(&format!("crash {words} --clients 2 --within 50ms --out out"));
+        desk.finished(command.args(["--during", &format!("log {line}")]).output().unwrap())
+    };
+    let desk = Desk::new();
+    let ran = during(&desk, "redis-unix,durability=os --cuts 2", "Background AOF rewrite finished");
+    let case = is_kept(&ran);
+    assert!(cuts(&case).iter().all(|cut| cut["not_measured"].is_null()), "{case}");
+    let words = ran.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+    let said = "everything killed just after 'Background AOF rewrite finished' came into the log of the store";
+    assert!(words.contains(said), "{words}");
+    let desk = Desk::new();
+    let case = only_case(&during(&desk, "redis-unix,durability=os --cuts 1", "never said"));
+    let why = cuts(&case)[0]["not_measured"].as_str().unwrap_or_default().to_owned();
+    assert_eq!(why, "no line with 'never said' came into the log of the store within 5 s", "{case}");
+    assert_ne!(case["promise"], "kept");
+    for (words, line, reason) in [
+        ("sqlite", "checkpoint", "it is a library, which has no log"),
+        ("redis-unix", "", "which line? Write --during 'log TEXT'"),
+    ] {
+        let ran = during(&desk, words, line);
+        assert!(ran.status == 2 && ran.said().contains(reason), "{words}: {}", ran.said());
+    }
+}
+
+#[test]
 fn a_crash_comes_in_the_middle_of_a_checkpoint_or_compaction_the_store_was_told_to_make() {
     for words in [
         "sqlite,durability=commit --during checkpoint",

@@ -14,6 +14,7 @@ mod budget;
 mod bulk;
 mod check;
 mod choose;
+mod clocks;
 mod cluster_liars;
 mod clusters;
 mod compare;

@@ -27,7 +27,7 @@ use store::{
 use study::{Spec, Target};
 
 /// The time a node may take to let us in.
-const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
+pub(super) const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// The time that connecting to all nodes, and making the table, may take.
 const SETUP_TIMEOUT: Duration = Duration::from_secs(60);

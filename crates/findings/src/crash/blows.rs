@@ -17,24 +17,28 @@ pub fn how(crash: &Crash) -> String {
         _ if crash.nodes != StruckNodes::All => "killed while clients continued",
         _ => "killed",
     };
-    let when = match crash.during {
-        CrashMoment::Write => "",
-        CrashMoment::Checkpoint => " in the middle of checkpoints",
-        CrashMoment::Compaction => " in the middle of compactions",
-        CrashMoment::Recovery => ", and once more while it started",
-        CrashMoment::Rename => " just after a file of the store was renamed or deleted",
+    let when = match &crash.during {
+        CrashMoment::Write => String::new(),
+        CrashMoment::Recovery => ", and once more while it started".into(),
+        during => format!(" {}", moment(during)),
     };
     format!("Crashes: {who} {what}{when}.")
 }
 
+/// What the store was doing then.
+fn moment(during: &CrashMoment) -> String {
+    match during {
+        CrashMoment::Checkpoint => "in the middle of checkpoints".into(),
+        CrashMoment::Compaction => "in the middle of compactions".into(),
+        CrashMoment::Rename => "just after a file of the store was renamed or deleted".into(),
+        CrashMoment::Log(text) => format!("just after '{text}' came into the log of the store"),
+        CrashMoment::Write | CrashMoment::Recovery => "while clients wrote".into(),
+    }
+}
+
 /// `Crashes: the power of the disk cut while clients wrote; …`
 fn power_cuts(crash: &Crash) -> String {
-    let when = match crash.during {
-        CrashMoment::Checkpoint => "in the middle of checkpoints",
-        CrashMoment::Compaction => "in the middle of compactions",
-        CrashMoment::Rename => "just after a file of the store was renamed or deleted",
-        CrashMoment::Write | CrashMoment::Recovery => "while clients wrote",
-    };
+    let when = moment(&crash.during);
     let disk = match crash.disk.unwrap_or_default() {
         DiskKind::Honest => {
             "What was flushed was left, and of what was not the seed chose: nothing, all, or some sectors in any order."
@@ -114,6 +118,12 @@ mod tests {
                 StruckNodes::All,
                 CrashMoment::Rename,
                 "Crashes: everything killed just after a file of the store was renamed or deleted.",
+            ),
+            (
+                CrashMeans::Kill,
+                StruckNodes::All,
+                CrashMoment::Log("fork".into()),
+                "Crashes: everything killed just after 'fork' came into the log of the store.",
             ),
             (
                 CrashMeans::Freeze,

@@ -176,6 +176,7 @@ fn option(it: &Drawn<'_>, identities: &Identities, (from_s, to_s): (f64, f64), b
                 NodeDoing::Runs => ("node runs", identities.colour(it.cell)),
                 NodeDoing::Frozen => ("node frozen", "$muted".into()),
                 NodeDoing::CutOff => ("node cut off", "$bad".into()),
+                NodeDoing::ClockApart => ("node with another time", "$bad".into()),
             };
             let data = json!([[begin_s - zero_s, life.node], [end_s - zero_s, life.node]]);
             series.push(json!({ "type": "line", "name": name, "xAxisIndex": 2, "yAxisIndex": 3, "showSymbol": false,

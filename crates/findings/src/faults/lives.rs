@@ -19,6 +19,8 @@ pub(crate) enum NodeDoing {
     Frozen,
     /// The node hears nothing of the others, and clients reach it.
     CutOff,
+    /// The node serves, with another time of day than the others.
+    ClockApart,
 }
 
 /// Returns the nodes of a trial, those added while it ran last; none of a store that is one server.
@@ -52,10 +54,14 @@ fn parts(node: &str, faults: &[FaultRecord], end_s: f64) -> Vec<(NodeDoing, f64,
                 parts.extend(before);
                 None
             }
-            act @ ("freeze" | "cut") => {
+            act @ ("freeze" | "cut" | "clock") => {
                 parts.extend(before);
                 let until_s = fault.until_s.unwrap_or(end_s);
-                let doing = if act == "cut" { NodeDoing::CutOff } else { NodeDoing::Frozen };
+                let doing = match act {
+                    "cut" => NodeDoing::CutOff,
+                    "clock" => NodeDoing::ClockApart,
+                    _ => NodeDoing::Frozen,
+                };
                 parts.push((doing, at_s, until_s));
                 Some(until_s)
             }
@@ -95,6 +101,7 @@ mod tests {
                 fault("at 6s add", "node3", 6.0, Some(7.0)),
                 fault("at 7s cut 1 for 2s", "node1", 7.0, Some(9.0)),
                 fault("at 8s kill 2", "node2", 8.0, None),
+                fault("at 8s clock 3 by 30s for 1s", "node3", 8.0, Some(9.0)),
             ],
             ..TrialRecord::default()
         };
@@ -107,7 +114,8 @@ mod tests {
             [(NodeDoing::Runs, 0.0, 1.0), (NodeDoing::Frozen, 1.0, 2.0), (NodeDoing::Runs, 2.0, 8.0)]
         );
         assert_eq!((&found[0].took_over_s[..], &found[1].took_over_s[..]), (&[][..], &[3.5][..]));
-        assert_eq!(found[2].parts, [(NodeDoing::Runs, 7.0, 10.0)]);
+        let apart = [(NodeDoing::Runs, 7.0, 8.0), (NodeDoing::ClockApart, 8.0, 9.0), (NodeDoing::Runs, 9.0, 10.0)];
+        assert_eq!(found[2].parts, apart);
         assert!(lives(&TrialRecord { nodes: Vec::new(), faults: Vec::new(), ..trial }).is_empty());
     }
 }

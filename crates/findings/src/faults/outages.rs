@@ -95,6 +95,7 @@ fn occasion(cells: &[&Cell]) -> String {
             "stop" => format!("After {node} was stopped"),
             "freeze" => format!("While {node} was frozen"),
             "cut" => format!("While {node} was cut off from the others"),
+            "clock" => format!("While {node} was {}", faults::clock(&one.planned)),
             "add" => "While a node was added".into(),
             _ => format!("While {node} was started again"),
         },
@@ -106,6 +107,7 @@ fn occasion(cells: &[&Cell]) -> String {
                 ["kill", "restart"] => format!("After {node} was killed and started again"),
                 ["freeze"] => format!("While {node} was frozen {} times", many.len()),
                 ["cut"] => format!("While {node} was cut off from the others {} times", many.len()),
+                ["clock"] => format!("While {node} had another time than the others {} times", many.len()),
                 _ => format!("Through {} faults ({})", many.len(), acts.join(", ")),
             }
         }
@@ -258,7 +260,7 @@ fn line(fault: &FaultFigures) -> String {
     if let Some(taken_over) = fault.taken_over_s {
         parts.push(format!("another node took over after {}", spread(&taken_over, time)));
     }
-    if let Some(done) = fault.done_s.filter(|_| !matches!(act(&fault.planned), "freeze" | "cut")) {
+    if let Some(done) = fault.done_s.filter(|_| !matches!(act(&fault.planned), "freeze" | "cut" | "clock")) {
         let what = if act(&fault.planned) == "add" { "it had its share of the keys" } else { "it was ready" };
         parts.push(format!("{what} after {}", spread(&done, time)));
     }

@@ -53,8 +53,8 @@ fn of_done(trial: &TrialRecord) -> Vec<String> {
 
 /// Whether a fault did more than happen.
 fn tells(fault: &FaultRecord) -> bool {
-    let is_unfinished =
-        fault.until_s.is_none() && matches!(super::outages::act(&fault.planned), "restart" | "freeze" | "cut");
+    let is_unfinished = fault.until_s.is_none()
+        && matches!(super::outages::act(&fault.planned), "restart" | "freeze" | "cut" | "clock");
     let is_added = super::outages::act(&fault.planned) == "add";
     lasted_s(fault) > 0.0 || fault.failed_operations > 0 || fault.taken_over.is_some() || is_unfinished || is_added
 }
@@ -152,6 +152,7 @@ fn of_fault(fault: &FaultRecord) -> String {
         Some("stop") => format!("stopped at {at_s:.1} s"),
         Some("freeze") => format!("frozen from {at_s:.1} s{}", until("to")),
         Some("cut") => format!("cut off from the others from {at_s:.1} s{}", until("to")),
+        Some("clock") => format!("{} from {at_s:.1} s{}", clock(&fault.planned), until("to")),
         Some("add") => match fault.until_s {
             Some(until_s) => format!("added at {at_s:.1} s and had its share of the keys at {until_s:.1} s"),
             None => format!("added at {at_s:.1} s and had no share of the keys when the trial ended"),
@@ -162,6 +163,22 @@ fn of_fault(fault: &FaultRecord) -> String {
     let gap = of_darkness(fault).unwrap_or_else(|| of_gap(fault));
     let failed = failures(fault.failed_operations);
     format!("{node} was {done}{}: {gap}, {failed}.", takeover.unwrap_or_default())
+}
+
+/// Returns `30s ahead` of `at 5s clock 2 by 30s for 3s`, `30s behind` of one by -30s.
+pub(crate) fn apart(planned: &str) -> String {
+    let by = planned.split_whitespace().skip_while(|word| *word != "by").nth(1).unwrap_or_default();
+    match by.strip_prefix('-') {
+        Some(by) => format!("{by} behind"),
+        None => format!("{by} ahead"),
+    }
+}
+
+/// Returns `30s ahead of the time of the others`.
+pub(super) fn clock(planned: &str) -> String {
+    let apart = apart(planned);
+    let than = if apart.ends_with("ahead") { " of" } else { "" };
+    format!("{apart}{than} the time of the others")
 }
 
 /// Which share of the keys had no answers, and for how long, where that was watched.
@@ -301,6 +318,15 @@ mod tests {
             of_fault(&cut),
             "node2 was cut off from the others from 5.0 s to 8.0 s: no answers for 1.20 s, 1 operation failed."
         );
+        for (by, apart) in [("30s", "30s ahead of"), ("-1.5s", "1.5s behind")] {
+            let clock = FaultRecord { planned: format!("at 5s clock 2 by {by} for 3s"), ..cut.clone() };
+            assert_eq!(
+                of_fault(&clock),
+                format!(
+                    "node2 was {apart} the time of the others from 5.0 s to 8.0 s: no answers for 1.20 s, 1 operation failed."
+                )
+            );
+        }
         let third = FaultRecord { longest_dark_s: Some(0.5), dark_share: Some(0.3334), ..killed.clone() };
         assert_eq!(
             of_fault(&third),

@@ -4,6 +4,7 @@ use super::Origin;
 use super::sentences::{HistoryVerdict, act, ending, key_name, outcome, overlooked, sentence, span_s};
 use crate::block::{FigureColumn, FigureTable, FigureText, Tone};
 use crate::chart::{Chart, DataTable, slug};
+use crate::faults::apart;
 use crate::identity::label;
 use serde_json::{Value, json};
 use study::{Cell, FaultRecord, History, HistoryOperation, TrialRecord};
@@ -205,6 +206,9 @@ fn doing(fault: &FaultRecord) -> String {
         ("add", "joined"),
     ];
     let node = if fault.node.is_empty() { "the server" } else { &fault.node };
+    if is("clock") {
+        return format!("{node} was {}", apart(&fault.planned));
+    }
     let done = words.into_iter().find(|(act, _)| is(act)).map_or(&fault.planned[..], |(_, words)| words);
     format!("{node} {done}")
 }

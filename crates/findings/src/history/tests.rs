@@ -107,10 +107,14 @@ fn the_words_of_two_operations_of_one_client_soon_after_each_other_do_not_meet()
 fn a_contradiction_that_lasts_is_drawn_on_the_clock_that_faults_are_asked_for_by() {
     let mut history = stale();
     history.smallest[2] = operation(2, HistoryAct::Read, 6, 11.0, 11.002);
-    let cell = cell(history);
-    let (trial, history) = seen(&cell).unwrap();
-    let option = chart::charts(&[(&cell, trial, history)], "")[0].option.clone();
-    assert_eq!(option["xAxis"]["name"], "seconds since the first timed phase began");
-    let area = &option["series"][0]["markArea"]["data"][0];
-    assert_eq!([&area[0]["xAxis"], &area[1]["xAxis"]], [4.999, 8.0]);
+    let mut cell = cell(history);
+    let option = |cell: &Cell| {
+        let (trial, history) = seen(cell).unwrap();
+        chart::charts(&[(cell, trial, history)], "")[0].option.clone()
+    };
+    assert_eq!(option(&cell)["xAxis"]["name"], "seconds since the first timed phase began");
+    let area = |cell: &Cell| option(cell)["series"][0]["markArea"]["data"][0].clone();
+    assert_eq!([&area(&cell)[0]["xAxis"], &area(&cell)[1]["xAxis"]], [4.999, 8.0]);
+    cell.trials[0].faults[0].planned = "at 5s clock 2 by -30s for 3s".into();
+    assert_eq!(area(&cell)[0]["name"], "node2 was 30s behind");
 }

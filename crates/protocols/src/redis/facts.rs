@@ -3,7 +3,7 @@
 use super::item::{Found, Item, item};
 use super::resp::{Login, Resp, SCRIPT, Script, is_login, request};
 use std::collections::BTreeMap;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use store::wire::{CONNECT_TIMEOUT, Talk};
 use store::{Endpoint, Facts, Holding, LevelKnown, StoreError};
 use study::Durability;
@@ -157,6 +157,15 @@ pub(crate) fn commands_done(endpoint: &Endpoint) -> Result<Option<u64>, StoreErr
     let info = texts.concat();
     let counts = matches!(product(&info).0, "Redis" | "Valkey") && field(&info, "redis_build_id").is_some();
     Ok(field(&info, "total_commands_processed").filter(|_| counts).and_then(|number| number.trim().parse().ok()))
+}
+
+/// Returns the server's time of day.
+pub(crate) fn time_of_day(endpoint: &Endpoint) -> Result<SystemTime, StoreError> {
+    let said = answer(endpoint, b"TIME", &[])?;
+    match said.iter().map(|number| number.parse::<u64>()).collect::<Result<Vec<_>, _>>().as_deref() {
+        Ok([seconds, us]) => Ok(UNIX_EPOCH + Duration::from_secs(*seconds) + Duration::from_micros(*us)),
+        _ => Err(StoreError::open(endpoint, format!("it said what is no time: {}", said.concat()))),
+    }
 }
 
 /// The pause between two questions whether the server has written its log again.

@@ -3,7 +3,6 @@
 use super::Blow;
 use super::cutting::Cutting;
 use super::moment::Moment;
-use super::renames::Renames;
 use super::supply::Supply;
 use crate::stroke::strike;
 use crash::{AckLedger, Endurance, now_ns};
@@ -13,7 +12,7 @@ use std::process::{Command, ExitStatus, Stdio};
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 use store::{Opener, StoreError};
-use study::{CrashMoment, StruckNodes};
+use study::StruckNodes;
 
 /// How often kvtrial looks whether all clients have begun, and whether the worker has left.
 const LOOK: Duration = Duration::from_micros(500);
@@ -21,11 +20,6 @@ const LOOK: Duration = Duration::from_micros(500);
 const PAUSE: Duration = Duration::from_millis(10);
 /// What a write may take while nodes are down or frozen; then its client goes on with another key.
 const TIMEOUT: Duration = Duration::from_secs(1);
-/// How long kvtrial waits for a file to be renamed or deleted, and the longest time from then to the crash.
-pub(super) const RENAMED_WITHIN: Duration = Duration::from_secs(5);
-const AFTER_RENAME: Duration = Duration::from_millis(5);
-/// How often it looks meanwhile whether the worker has left.
-const GLANCE: Duration = Duration::from_millis(50);
 
 impl Cutting<'_> {
     /// Returns the nodes that are struck, by name.
@@ -44,7 +38,9 @@ impl Cutting<'_> {
     pub(super) fn outage(&self) -> Option<Duration> {
         let nodes = self.installation.nodes()?.names().len();
         match self.request.blow {
-            Blow::Nodes { stroke: Stroke::Freeze(time) | Stroke::Cut(time), .. } => Some(time),
+            Blow::Nodes { stroke: Stroke::Freeze(time) | Stroke::Cut(time) | Stroke::Clock { time, .. }, .. } => {
+                Some(time)
+            }
             Blow::Nodes { which, .. } if which.of(nodes) == nodes => None,
             Blow::Nodes { outage, .. } => Some(outage),
             Blow::Power { .. } | Blow::Commands { .. } => None,
@@ -95,30 +91,7 @@ impl Cutting<'_> {
         self.supply.map_or(Ok(()), Supply::begin)?;
         let (earliest, longest) = (self.request.earliest, self.request.longest);
         let until = Duration::from_nanos(self.set().moment_ns(earliest.as_nanos() as u64, longest.as_nanos() as u64));
-        Ok(wait(until.saturating_sub(began.elapsed()), moment) && self.await_rename(moment)?)
-    }
-
-    /// Waits until a file was just renamed or deleted, where that is asked for; `false`: the worker has left.
-    fn await_rename(&self, moment: &Moment) -> Result<bool, StoreError> {
-        let (CrashMoment::Rename, Some(directory)) = (self.request.during, self.installation.location().directory())
-        else {
-            return Ok(true);
-        };
-        let failed = |source| StoreError::Io { path: directory.to_owned(), source };
-        let renames = Renames::within(directory).map_err(failed)?;
-        let until = Instant::now() + RENAMED_WITHIN;
-        while !moment.over.load(Ordering::Acquire) {
-            let now = Instant::now();
-            if renames.next(until.min(now + GLANCE)).map_err(failed)? {
-                let after_ns = self.set().after_rename_ns(AFTER_RENAME.as_nanos() as u64);
-                return Ok(wait(Duration::from_nanos(after_ns), moment));
-            }
-            if now >= until {
-                moment.no_rename.store(true, Ordering::Release);
-                return Ok(true);
-            }
-        }
-        Ok(false)
+        Ok(wait(until.saturating_sub(began.elapsed()), moment) && self.await_event(moment)?)
     }
 
     /// Strikes; the moment before it.
@@ -152,7 +125,7 @@ impl Cutting<'_> {
 }
 
 /// Waits for a time; `false`: the worker has left before.
-fn wait(time: Duration, moment: &Moment) -> bool {
+pub(super) fn wait(time: Duration, moment: &Moment) -> bool {
     let until = Instant::now() + time;
     while !moment.over.load(Ordering::Acquire) {
         let left = until.saturating_duration_since(Instant::now());

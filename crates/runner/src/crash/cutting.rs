@@ -1,6 +1,5 @@
 //! One cut: clients write, the crash comes, the store starts on what is left, and everything is read.
 
-use super::blow::RENAMED_WITHIN;
 use super::moment::{Moment, Watching};
 use super::recovery::AGAIN;
 use super::supply::Supply;
@@ -71,17 +70,17 @@ impl Cutting<'_> {
             made.found.acknowledged = self.acknowledged(&ledger, crash_at_ns).count() as u64;
         }
         made.not_measured =
-            self.no_rename(&moment, &made).or_else(|| self.nothing_at_stake(&ledger, crash_at_ns, &made));
+            self.no_event(&moment, &made).or_else(|| self.nothing_at_stake(&ledger, crash_at_ns, &made));
         Ok((!self.is_stopped()).then_some(made))
     }
 
     /// Lets the clients write until the crash has come.
     fn write(&self, ledger: &AckLedger, hear: &mut dyn FnMut(Crashed<'_>)) -> Result<Moment, RunError> {
-        let upkeep = match self.request.during {
+        let upkeep = match &self.request.during {
             CrashMoment::Write | CrashMoment::Recovery => None,
             CrashMoment::Checkpoint => Some(Upkeep::Checkpoint),
             CrashMoment::Compaction => Some(Upkeep::Compaction),
-            CrashMoment::Rename => self.upkeep(),
+            CrashMoment::Rename | CrashMoment::Log(_) => self.upkeep(),
         };
         let turn = CrashTurn::Write { endurance: self.endurance(), reading: self.reading(), upkeep };
         let mut moment = Moment::default();
@@ -101,7 +100,7 @@ impl Cutting<'_> {
         Ok(moment)
     }
 
-    /// The work that makes the store rename and delete files, where it has a command for it.
+    /// The work that makes the store rename and delete files, and write of it into its log, where it has a command for it.
     fn upkeep(&self) -> Option<Upkeep> {
         let declared = layers::declared(self.request.info, &self.request.spec);
         match (declared.compaction, declared.checkpoint) {
@@ -190,10 +189,10 @@ impl Cutting<'_> {
             .then(|| "nothing was older than the second that may be lost".into())
     }
 
-    /// Why a cut is not the one that was asked for: the store renamed and deleted nothing.
-    fn no_rename(&self, moment: &Moment, made: &CrashCut) -> Option<String> {
-        let is_missing = moment.no_rename.load(Ordering::Acquire) && !is_wrong(made);
-        is_missing.then(|| format!("no file of the store was renamed or deleted within {} s", RENAMED_WITHIN.as_secs()))
+    /// Why a cut is not the one that was asked for: the event just after which it was to come has not come.
+    fn no_event(&self, moment: &Moment, made: &CrashCut) -> Option<String> {
+        let is_missing = moment.no_event.load(Ordering::Acquire) && !is_wrong(made);
+        if is_missing { self.missed() } else { None }
     }
 
     /// Does it again while a server that runs only cannot be reached in time, as on a busy machine: that says nothing of what it kept.

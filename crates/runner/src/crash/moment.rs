@@ -21,8 +21,8 @@ pub(super) struct Moment {
     pub(super) enough: AtomicBool,
     /// Whether the store was at what it had been told to do.
     pub(super) at_it: AtomicBool,
-    /// Whether no file was renamed or deleted in time, where that was waited for.
-    pub(super) no_rename: AtomicBool,
+    /// Whether the event just after which it was to come has not come in time.
+    pub(super) no_event: AtomicBool,
     /// The worker has left.
     pub(super) over: AtomicBool,
     /// Why the blow was not struck.

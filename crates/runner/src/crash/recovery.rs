@@ -41,7 +41,10 @@ impl Cutting<'_> {
                 struck.iter().try_for_each(|name| nodes.launch(name))?;
                 struck.iter().try_for_each(|name| nodes.await_ready(name))?;
             }
-            (Blow::Nodes { stroke: stroke @ (Stroke::Freeze(_) | Stroke::Cut(_)), .. }, Some(nodes)) => {
+            (
+                Blow::Nodes { stroke: stroke @ (Stroke::Freeze(_) | Stroke::Cut(_) | Stroke::Clock { .. }), .. },
+                Some(nodes),
+            ) => {
                 self.struck().iter().try_for_each(|name| end_stroke(nodes, name, *stroke))?;
             }
         }

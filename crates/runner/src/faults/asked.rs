@@ -103,6 +103,11 @@ impl AskedFault {
         matches!(self, AskedFault::Planned(fault) if fault.cuts())
     }
 
+    /// Returns whether it moves the time of day of a node.
+    pub(super) fn moves_clock(&self) -> bool {
+        matches!(self, AskedFault::Planned(fault) if fault.moves_clock())
+    }
+
     /// Returns whether it is worked out from the length of a trial.
     pub fn needs_length(&self) -> bool {
         matches!(self, AskedFault::Usual(_))

@@ -6,11 +6,14 @@ use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
 
-const GRAMMAR: &str = "write 'at 5s kill 2', 'at 5s stop 2', 'at 8s restart 2', 'at 5s freeze 2 for 3s', 'at 5s cut 2 for 3s' or 'at 5s add'";
+const GRAMMAR: &str = "write 'at 5s kill 2', 'at 5s stop 2', 'at 8s restart 2', 'at 5s freeze 2 for 3s', 'at 5s cut 2 for 3s', \
+                       'at 5s clock 2 by 30s for 3s' (by -30s: behind) or 'at 5s add'";
 /// The words that begin a fault a job asks for, in the place of a time.
 pub(super) const CHANGE: &str = "at change:";
 /// Longest time that can be asked for.
 const LONGEST_S: f64 = 1e6;
+/// The least by which a clock is moved, in milliseconds: a node's answer says only so exactly what time it is.
+const LEAST_OFFSET_MS: u64 = 200;
 
 /// A fault: the act, the node and the time.
 #[derive(Clone, Debug, PartialEq)]
@@ -41,6 +44,11 @@ impl PlannedFault {
     pub(super) fn cuts(&self) -> bool {
         matches!(self.act, NodeAct::Strike(_, Stroke::Cut(_)))
     }
+
+    /// Returns whether it moves the time of day of a node.
+    pub(super) fn moves_clock(&self) -> bool {
+        matches!(self.act, NodeAct::Strike(_, Stroke::Clock { .. }))
+    }
 }
 
 impl FromStr for PlannedFault {
@@ -57,12 +65,12 @@ impl FromStr for PlannedFault {
             ["at", at, "stop", of] => (at, NodeAct::Strike(node(of)?, Stroke::Stop)),
             ["at", at, "restart", of] => (at, NodeAct::Restart(node(of)?)),
             ["at", at, "freeze", of, "for", length] => {
-                let length = time(length).filter(|it| !it.is_zero()).ok_or(GRAMMAR);
-                (at, NodeAct::Strike(node(of)?, Stroke::Freeze(length?)))
+                (at, NodeAct::Strike(node(of)?, Stroke::Freeze(lasting(length)?)))
             }
-            ["at", at, "cut", of, "for", length] => {
-                let length = time(length).filter(|it| !it.is_zero()).ok_or(GRAMMAR);
-                (at, NodeAct::Strike(node(of)?, Stroke::Cut(length?)))
+            ["at", at, "cut", of, "for", length] => (at, NodeAct::Strike(node(of)?, Stroke::Cut(lasting(length)?))),
+            ["at", at, "clock", of, "by", by, "for", length] => {
+                let stroke = Stroke::Clock { by_ms: offset_ms(by)?, time: lasting(length)? };
+                (at, NodeAct::Strike(node(of)?, stroke))
             }
             ["at", at, "add"] => (at, NodeAct::Add),
             _ => return Err(GRAMMAR.into()),
@@ -86,8 +94,25 @@ pub(super) fn restart_in_vain(faults: &[PlannedFault]) -> Option<&PlannedFault> 
             false
         }
         NodeAct::Restart(node) => !down.remove(&node),
-        NodeAct::Strike(_, Stroke::Freeze(_) | Stroke::Cut(_)) | NodeAct::Add | NodeAct::Remove(_) => false,
+        NodeAct::Strike(_, Stroke::Freeze(_) | Stroke::Cut(_) | Stroke::Clock { .. })
+        | NodeAct::Add
+        | NodeAct::Remove(_) => false,
     })
+}
+
+/// A time that is not over when it begins.
+fn lasting(text: &str) -> Result<Duration, &'static str> {
+    time(text).filter(|it| !it.is_zero()).ok_or(GRAMMAR)
+}
+
+/// `30s`, or `-30s`, in milliseconds.
+fn offset_ms(text: &str) -> Result<i64, String> {
+    let behind = text.strip_prefix('-');
+    let by = time(behind.unwrap_or(text)).ok_or(GRAMMAR)?.as_millis() as u64;
+    if by < LEAST_OFFSET_MS {
+        return Err(format!("a clock is moved by {LEAST_OFFSET_MS}ms or more: a node cannot be asked more exactly"));
+    }
+    Ok(if behind.is_some() { -by.cast_signed() } else { by.cast_signed() })
 }
 
 /// `5s`, `500ms` or `1m`.
@@ -117,6 +142,13 @@ mod tests {
         assert_eq!(fault.act, NodeAct::Strike(2, Stroke::Freeze(Duration::from_secs(3))));
         let fault: PlannedFault = "at 5s cut 2 for 300ms".parse().unwrap();
         assert_eq!(fault.act, NodeAct::Strike(2, Stroke::Cut(Duration::from_millis(300))));
+        let moved = |text: &str| text.parse::<PlannedFault>().map(|fault| fault.act);
+        let clock = |by_ms| NodeAct::Strike(2, Stroke::Clock { by_ms, time: Duration::from_secs(3) });
+        assert_eq!(moved("at 5s clock 2 by 30s for 3s"), Ok(clock(30_000)));
+        assert_eq!(moved("at 5s clock 2 by -1.5s for 3s"), Ok(clock(-1500)));
+        for act in [clock(30_000), clock(-1500)] {
+            assert_eq!(moved(&format!("at 5s {act}")), Ok(act));
+        }
         assert_eq!("at 8s restart 1".parse::<PlannedFault>().unwrap().act, NodeAct::Restart(1));
         assert_eq!("at 8s add".parse::<PlannedFault>().unwrap().act, NodeAct::Add);
         for text in [
@@ -129,6 +161,12 @@ mod tests {
             "at 5s freeze 2",
             "at 5s cut 2",
             "at 5s cut 0 for 1s",
+            "at 5s clock 2",
+            "at 5s clock 2 for 3s",
+            "at 5s clock 2 by 30s",
+            "at 5s clock 2 by 0s for 3s",
+            "at 5s clock 2 by --30s for 3s",
+            "at 5s clock 2 by 100ms for 3s",
             "at 5s kill 2 for 3s",
             "at -1s kill 2",
             "at 5s add 2",

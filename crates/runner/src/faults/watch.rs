@@ -28,8 +28,8 @@ impl Faulting {
         self.look(patience, || {
             let leaders = nodes.leaders()?.ok().unwrap_or_default();
             if leaders.contains(&node) {
-                // One that is cut off takes itself for a leader until it hears of another.
-                return self.is_cut_off(fault).then_some(false);
+                // One that is cut off takes itself for a leader until it hears of another; one whose clock is wrong goes on.
+                return self.goes_on(fault).then_some(false);
             }
             let Some(by) = leaders.into_iter().find(|leader| !led.contains(leader)) else { return Some(false) };
             self.state().happened[fault].taken_over = Some((by, Instant::now()));
@@ -37,10 +37,10 @@ impl Faulting {
         });
     }
 
-    /// Returns whether it is a cut that is not over.
-    fn is_cut_off(&self, fault: usize) -> bool {
+    /// Returns whether it is a fault that leaves the node at work, and is not over.
+    fn goes_on(&self, fault: usize) -> bool {
         let it = &self.state().happened[fault];
-        it.fault.cuts() && it.until.is_none()
+        (it.fault.cuts() || it.fault.moves_clock()) && it.until.is_none()
     }
 
     /// Looks when a node that was started again has what it missed, until the trial is over.
@@ -54,7 +54,7 @@ impl Faulting {
         });
     }
 
-    /// Returns how old something was that was acknowledged so long ago, when the next node was killed, stopped, frozen or cut off; 0 where that was
+    /// Returns how old something was that was acknowledged so long ago, when the next node was killed, stopped, frozen, cut off or told another time; 0 where that was
     /// after the last of them.
     pub(crate) fn age_s(&self, ago: Duration) -> Option<f64> {
         let acknowledged = Instant::now().checked_sub(ago)?;

@@ -1,7 +1,7 @@
 //! The nodes that together are one private store: plain data, written by adapters, carried out by the `host` crate.
 
 use crate::{CommandLine, Endpoint, Place, ServerPlan, StoreError};
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 use study::{Role, Spec};
 
 /// The nodes that together are one store, and how they are formed into one.
@@ -17,6 +17,9 @@ pub struct Deployment {
     pub caught_up: Option<CaughtUp>,
     /// The question which nodes lead; `None`: none does, or the nodes do not report it.
     pub leaders: Option<Leaders>,
+    /// The question what time of day a node has, where its program asks the C library for it, so that it can be moved; `None`: it cannot be asked, or not be
+    /// moved.
+    pub time_of_day: Option<TimeOfDay>,
     /// The number of nodes that hold each pair once all is well.
     pub copies: u32,
 }
@@ -30,6 +33,9 @@ pub type CaughtUp = fn(&Spec, &[Endpoint]) -> Result<(), StoreError>;
 /// Asks the nodes that run which of them lead, that is, take writes. Returns their places among the nodes asked. The error says why that is not known
 /// just now.
 pub type Leaders = fn(&Spec, &[Endpoint]) -> Result<Vec<usize>, StoreError>;
+
+/// Asks a node what time of day it is.
+pub type TimeOfDay = fn(&Spec, &Endpoint) -> Result<SystemTime, StoreError>;
 
 /// The members that another node joins.
 #[derive(Clone, Debug)]
@@ -121,7 +127,7 @@ impl FromIterator<Node> for Deployment {
     /// Nodes that need not be formed, that no other can join, and of which one has each pair.
     fn from_iter<I: IntoIterator<Item = Node>>(nodes: I) -> Deployment {
         let nodes = nodes.into_iter().collect();
-        Deployment { nodes, forming: None, joining: None, caught_up: None, leaders: None, copies: 1 }
+        Deployment { nodes, forming: None, joining: None, caught_up: None, leaders: None, time_of_day: None, copies: 1 }
     }
 }
 

@@ -136,12 +136,13 @@ pub(super) fn nodes(arguments: &CrashArguments) -> StruckNodes {
 
 /// Returns what the store is doing at the time of the crash.
 pub(super) fn during(arguments: &CrashArguments) -> CrashMoment {
-    match arguments.during {
+    match &arguments.during {
         MomentArgument::Write => CrashMoment::Write,
         MomentArgument::Checkpoint => CrashMoment::Checkpoint,
         MomentArgument::Compaction => CrashMoment::Compaction,
         MomentArgument::Recovery => CrashMoment::Recovery,
         MomentArgument::Rename => CrashMoment::Rename,
+        MomentArgument::Log(text) => CrashMoment::Log(text.clone()),
     }
 }
 
@@ -161,8 +162,8 @@ fn possible(info: &StoreInfo, spec: &Spec, arguments: &CrashArguments) -> Result
     if has_commands && (is_private || is_embedded) {
         return Err("--kill-command is for a server of your own; name it by its URL".into());
     }
-    let is_usual = (arguments.how, arguments.nodes, arguments.during)
-        == (MeansArgument::Kill, NodesArgument::All, MomentArgument::Write);
+    let is_usual = (arguments.how, arguments.nodes, &arguments.during)
+        == (MeansArgument::Kill, NodesArgument::All, &MomentArgument::Write);
     if has_commands && !is_usual {
         return Err(
             "with --kill-command kvtrial knows no other means, no nodes and no other moment; leave --how, --nodes and --during out".into(),
@@ -191,14 +192,23 @@ fn possible(info: &StoreInfo, spec: &Spec, arguments: &CrashArguments) -> Result
     if arguments.during == MomentArgument::Recovery && !is_total {
         return Err("--during recovery kills all nodes; leave --nodes and --how out".into());
     }
-    can_be_told(&declared, arguments.during)
+    if let MomentArgument::Log(text) = &arguments.during
+        && is_embedded
+    {
+        return Err(format!(
+            "--during 'log {text}': it is a library, which has no log that kvtrial keeps; leave --during out"
+        ));
+    }
+    can_be_told(&declared, &arguments.during)
 }
 
 /// Whether a store has a command for what it is to do meanwhile.
-fn can_be_told(declared: &Capabilities, during: MomentArgument) -> Result<(), String> {
+fn can_be_told(declared: &Capabilities, during: &MomentArgument) -> Result<(), String> {
     let (what, support) = match during {
         // One that has no command for its upkeep may do it by itself.
-        MomentArgument::Write | MomentArgument::Recovery | MomentArgument::Rename => return Ok(()),
+        MomentArgument::Write | MomentArgument::Recovery | MomentArgument::Rename | MomentArgument::Log(_) => {
+            return Ok(());
+        }
         MomentArgument::Checkpoint => ("checkpoint", declared.checkpoint),
         MomentArgument::Compaction => ("compaction", declared.compaction),
     };
