@@ -120,6 +120,9 @@ pub struct TuneArguments {
     /// How each trial is run.
     #[command(flatten)]
     pub search: SearchArguments,
+    /// Several workers.
+    #[command(flatten)]
+    pub sharing: SharingArguments,
 }
 
 /// Options of `query`.

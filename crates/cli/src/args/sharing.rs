@@ -9,7 +9,7 @@ use std::net::IpAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// Heading of those options of `run`.
+/// Heading of those options.
 const WORKERS: &str = "Several machines";
 
 /// How many workers share a study, and where they are.
@@ -19,6 +19,15 @@ pub enum WorkersArgument {
     Joining(u32),
     /// On this one.
     Local(u32),
+}
+
+impl WorkersArgument {
+    /// Returns how many there are.
+    pub fn count(self) -> u32 {
+        match self {
+            WorkersArgument::Joining(count) | WorkersArgument::Local(count) => count,
+        }
+    }
 }
 
 /// Options of a study that several workers share.

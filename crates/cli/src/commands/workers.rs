@@ -4,7 +4,7 @@ use super::fork_server;
 use crate::args::{SharingArguments, WorkersArgument};
 use crate::failure::CommandFailure;
 use jobkit::TrialSetup;
-use runner::{Execution, Fleet, Histories, LocalFleet, Plan};
+use runner::{Execution, Fleet, Histories, LocalFleet, Plan, PlannedCell};
 use store::Opener;
 #[cfg(feature = "workers")]
 use {
@@ -16,16 +16,14 @@ use {
     study::Target,
 };
 
-/// Lets several workers carry out a plan, where that is asked for; waits until they are there.
+/// Lets several workers carry out a plan, where that is asked for; waits until they are there. `others` are cells that a search may come to
+/// besides those of its plan.
 ///
 /// # Errors
 /// The plan cannot be shared, or the workers are not there.
-pub fn share(plan: &mut Plan, arguments: &SharingArguments) -> Result<(), CommandFailure> {
+pub fn share(plan: &mut Plan, others: &[PlannedCell], arguments: &SharingArguments) -> Result<(), CommandFailure> {
     let Some(workers) = arguments.workers else { return Ok(()) };
-    let count = match workers {
-        WorkersArgument::Joining(count) | WorkersArgument::Local(count) => count,
-    };
-    check(plan, count)?;
+    check(plan, others, workers.count())?;
     plan.execution = match workers {
         WorkersArgument::Local(count) => {
             if arguments.nats.is_some() || arguments.bind.is_some() {
@@ -41,7 +39,7 @@ pub fn share(plan: &mut Plan, arguments: &SharingArguments) -> Result<(), Comman
 }
 
 /// Refuses what several workers cannot share, with the setting that works.
-fn check(plan: &Plan, count: u32) -> Result<(), CommandFailure> {
+fn check(plan: &Plan, others: &[PlannedCell], count: u32) -> Result<(), CommandFailure> {
     let refused = |words: String| Err(CommandFailure::usage(format!("--workers: {words}")));
     if plan.faults.is_any() {
         return refused("--fault is for one process, which judges what all clients saw; leave one of them out".into());
@@ -49,7 +47,7 @@ fn check(plan: &Plan, count: u32) -> Result<(), CommandFailure> {
     if plan.histories != Histories::WithFaults {
         return refused("--history is of what all clients saw, in one process; leave one of them out".into());
     }
-    for cell in &plan.cells {
+    for cell in plan.cells.iter().chain(others) {
         if matches!(cell.info.opener, Opener::Embedded(_)) {
             return refused(format!(
                 "{} is a library: each worker would have a store of its own; name a server that all reach, such as -s redis://HOST:6379",
