@@ -8,11 +8,11 @@ use runner::{Execution, Fleet, Histories, LocalFleet, Plan, PlannedCell};
 use store::Opener;
 #[cfg(feature = "workers")]
 use {
+    crate::args::NatsFileArguments,
     crate::failure,
     crate::output::note,
     crate::password,
-    fleet::{FleetNews, NatsAddress, NatsFleet, NatsServer, NatsSpec, ReachedBy, ServerPlace, WantedWorkers},
-    std::path::Path,
+    fleet::{FleetNews, NatsAddress, NatsFiles, NatsFleet, NatsServer, NatsSpec, ReachedBy, ServerPlace, WantedWorkers},
     study::Target,
 };
 
@@ -86,7 +86,7 @@ fn joining(plan: &Plan, count: u32, arguments: &SharingArguments) -> Result<Exec
     let wanted = WantedWorkers { workers: count, within: arguments.join_within, reached_by };
     let mut nats = match &arguments.nats {
         Some(url) => {
-            let address = address(url, arguments.nats_key.as_deref(), arguments.nats_ca.as_deref())?;
+            let address = address(url, &arguments.files)?;
             NatsFleet::connect(&address, wanted, tell)?
         }
         None => {
@@ -105,10 +105,15 @@ fn joining(plan: &Plan, count: u32, arguments: &SharingArguments) -> Result<Exec
 
 /// Returns the address of NATS that a user wrote, with its password in its place.
 #[cfg(feature = "workers")]
-pub fn address(url: &str, key: Option<&Path>, authorities: Option<&Path>) -> Result<NatsAddress, CommandFailure> {
+pub fn address(url: &str, files: &NatsFileArguments) -> Result<NatsAddress, CommandFailure> {
     let mut spec = NatsSpec::read(url)?;
     password::settle(spec.spec())?;
-    Ok(NatsAddress::new(&spec, key, authorities)?)
+    let files = NatsFiles {
+        key: files.nats_key.clone(),
+        authorities: files.nats_ca.clone(),
+        certificate: files.nats_cert.clone().zip(files.nats_cert_key.clone()),
+    };
+    Ok(NatsAddress::new(&spec, files)?)
 }
 
 #[cfg(feature = "workers")]
