@@ -3,6 +3,7 @@
 use super::fork_server;
 use crate::args::{SharingArguments, WorkersArgument};
 use crate::failure::CommandFailure;
+use data::sent::FileToSend;
 use jobkit::TrialSetup;
 use runner::{Execution, Fleet, Histories, LocalFleet, Plan, PlannedCell};
 use store::Opener;
@@ -12,7 +13,9 @@ use {
     crate::failure,
     crate::output::note,
     crate::password,
-    fleet::{FleetNews, NatsAddress, NatsFiles, NatsFleet, NatsServer, NatsSpec, ReachedBy, ServerPlace, WantedWorkers},
+    fleet::{
+        FleetNews, NatsAddress, NatsFiles, NatsFleet, NatsServer, NatsSpec, ReachedBy, ServerPlace, WantedWorkers,
+    },
     study::Target,
 };
 
@@ -24,6 +27,9 @@ use {
 pub fn share(plan: &mut Plan, others: &[PlannedCell], arguments: &SharingArguments) -> Result<(), CommandFailure> {
     let Some(workers) = arguments.workers else { return Ok(()) };
     check(plan, others, workers.count())?;
+    // As it is now, whatever becomes of it while workers are waited for.
+    let file = if matches!(workers, WorkersArgument::Joining(_)) { plan.file_to_send()? } else { None };
+    file.iter().for_each(FileToSend::keep);
     plan.execution = match workers {
         WorkersArgument::Local(count) => {
             if arguments.nats.is_some() || arguments.bind.is_some() {
@@ -33,7 +39,7 @@ pub fn share(plan: &mut Plan, others: &[PlannedCell], arguments: &SharingArgumen
             }
             Execution::Fleet(Fleet::new(Box::new(LocalFleet::new(count, fork_server::line())), fork_server::line()))
         }
-        WorkersArgument::Joining(count) => joining(plan, count, arguments)?,
+        WorkersArgument::Joining(count) => joining(plan, count, file, arguments)?,
     };
     Ok(())
 }
@@ -72,7 +78,7 @@ fn check(plan: &Plan, others: &[PlannedCell], count: u32) -> Result<(), CommandF
 }
 
 #[cfg(not(feature = "workers"))]
-fn joining(_: &Plan, count: u32, _: &SharingArguments) -> Result<Execution, CommandFailure> {
+fn joining(_: &Plan, count: u32, _: Option<FileToSend>, _: &SharingArguments) -> Result<Execution, CommandFailure> {
     Err(CommandFailure::usage(format!(
         "this build reaches no other machines: build with --features workers, or full; or write --workers local:{count}"
     )))
@@ -80,7 +86,12 @@ fn joining(_: &Plan, count: u32, _: &SharingArguments) -> Result<Execution, Comm
 
 /// Claims workers that have joined over NATS.
 #[cfg(feature = "workers")]
-fn joining(plan: &Plan, count: u32, arguments: &SharingArguments) -> Result<Execution, CommandFailure> {
+fn joining(
+    plan: &Plan,
+    count: u32,
+    file: Option<FileToSend>,
+    arguments: &SharingArguments,
+) -> Result<Execution, CommandFailure> {
     let is_private = plan.cells.iter().any(|cell| cell.spec.target == Target::Private);
     let reached_by = if is_private { ReachedBy::ThisMachine } else { ReachedBy::Anybody };
     let wanted = WantedWorkers { workers: count, within: arguments.join_within, reached_by };
@@ -100,7 +111,7 @@ fn joining(plan: &Plan, count: u32, arguments: &SharingArguments) -> Result<Exec
         }
         false => CommandFailure::usage(words),
     })?;
-    Ok(Execution::Fleet(Fleet::new(Box::new(nats), fork_server::line())))
+    Ok(Execution::Fleet(Fleet::new(Box::new(nats), fork_server::line()).sending(file)))
 }
 
 /// Returns the address of NATS that a user wrote, with its password in its place.
