@@ -21,7 +21,7 @@ pub use reading::{read, right_form};
 pub use recording::{FitArguments, KeepArgument, RecordArguments};
 pub use running::{OrderArgument, RunArguments};
 use search::Objective;
-pub use sharing::{SharingArguments, WorkerArguments, WorkersArgument};
+pub use sharing::{NatsFileArguments, SharingArguments, WorkerArguments, WorkersArgument};
 use std::path::PathBuf;
 use std::time::Duration;
 use values::{duration, key_value, objective};
@@ -120,6 +120,9 @@ pub struct TuneArguments {
     /// How each trial is run.
     #[command(flatten)]
     pub search: SearchArguments,
+    /// Several workers.
+    #[command(flatten)]
+    pub sharing: SharingArguments,
 }
 
 /// Options of `query`.

@@ -9,6 +9,7 @@ mod generate;
 pub use generate::Generator;
 
 use crate::DataError;
+use crate::sent::is_file;
 use std::path::Path;
 
 /// Bytes an event appends.
@@ -89,7 +90,7 @@ impl Events {
                 )),
             };
         }
-        if !Path::new(source).exists() {
+        if !is_file(Path::new(source)) {
             let remedy = "name a CSV file of events (id,field,...), or gen:KEYS:SEED";
             return Err(DataError::whole(source, "no such file", remedy));
         }

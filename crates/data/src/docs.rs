@@ -19,6 +19,7 @@ pub use json::{Scalar, fields};
 use crate::bounded::MemoryWatch;
 use crate::digest::LineDigest;
 use crate::lines::{Lines, unreadable};
+use crate::sent::is_file;
 use crate::{DataError, Spot};
 use std::path::Path;
 
@@ -77,7 +78,7 @@ impl DocSet {
         match source {
             "geonames-20k" => set.read(Lines::of_bytes(source, GEONAMES_20K)?, u64::MAX, scheme),
             "geonames-1k" => set.read(Lines::of_bytes(source, GEONAMES_20K)?, 1000, scheme),
-            path if Path::new(path).exists() => set.read(Lines::open(Path::new(path))?, u64::MAX, scheme),
+            path if is_file(Path::new(path)) => set.read(Lines::open(Path::new(path))?, u64::MAX, scheme),
             other => Err(DataError::whole(
                 other,
                 "no such file, and no known data set",

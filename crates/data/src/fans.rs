@@ -13,6 +13,7 @@ use crate::bounded::MemoryWatch;
 use crate::digest::LineDigest;
 use crate::lines::{Lines, unreadable};
 use crate::names::Names;
+use crate::sent::is_file;
 use crate::{DataError, Spot};
 use std::path::Path;
 
@@ -103,7 +104,7 @@ impl FanSet {
         match source {
             "debian-10k" => FanSet::read(source, Lines::of_bytes(source, DEBIAN_10K)?, u64::MAX),
             "debian-1k" => FanSet::read(source, Lines::of_bytes(source, DEBIAN_10K)?, 1000),
-            path if Path::new(path).exists() => FanSet::read(path, Lines::open(Path::new(path))?, u64::MAX),
+            path if is_file(Path::new(path)) => FanSet::read(path, Lines::open(Path::new(path))?, u64::MAX),
             other => Err(DataError::whole(
                 other,
                 "no such file, and no known data set",

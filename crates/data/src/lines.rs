@@ -1,6 +1,7 @@
 //! The lines of a text: a file, plain or packed by gzip, xz or zstd, or bytes in memory; recognised by content, not by name.
 
 use crate::bounded::Bounded;
+use crate::sent::sent;
 use crate::{DataError, Spot};
 use flate2::read::MultiGzDecoder;
 use lzma_rust2::XzReader;
@@ -25,7 +26,7 @@ pub struct Lines {
 }
 
 impl Lines {
-    /// Opens a file.
+    /// Opens a file: where another process has sent one of this path, that.
     ///
     /// # Errors
     /// When it cannot be opened or read.
@@ -33,6 +34,9 @@ impl Lines {
         let name = path.display().to_string();
         let trouble =
             |error: io::Error| DataError::whole(&name, error.to_string(), "name a readable file, or a known data set");
+        if let Some(bytes) = sent(path) {
+            return Lines::over(&name, io::Cursor::new(bytes));
+        }
         // Before it is opened: a pipe waits for its writer.
         let kind = std::fs::metadata(path).map_err(trouble)?.file_type();
         if kind.is_dir() {

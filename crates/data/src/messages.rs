@@ -14,6 +14,7 @@ use crate::bounded::MemoryWatch;
 use crate::digest::LineDigest;
 use crate::lines::{Lines, unreadable};
 use crate::names::Names;
+use crate::sent::is_file;
 use std::path::Path;
 
 static VADER: &[u8] = include_bytes!("../../../data/messages/vader_messages.txt.gz");
@@ -64,7 +65,7 @@ impl Terms {
         }
         let mut lines = match source {
             "vader" => Lines::of_bytes(source, VADER)?,
-            path if Path::new(path).exists() => Lines::open(Path::new(path))?,
+            path if is_file(Path::new(path)) => Lines::open(Path::new(path))?,
             other => {
                 let remedy = "name a text file with one message per line, vader, or gen:100000:42";
                 return Err(DataError::whole(other, "no such file, and no known data set", remedy));

@@ -18,7 +18,18 @@ pub struct NatsAddress {
     addresses: Vec<Address>,
     transport: Encryption,
     login: Login,
-    authorities: Option<PathBuf>,
+    files: NatsFiles,
+}
+
+/// Files that say who we are, and whom we believe.
+#[derive(Clone, Debug, Default)]
+pub struct NatsFiles {
+    /// The seed of an nkey, instead of a password.
+    pub key: Option<PathBuf>,
+    /// The certificates of authorities that the server's may be signed by.
+    pub authorities: Option<PathBuf>,
+    /// Our own certificate, for a server that asks for one, and its key.
+    pub certificate: Option<(PathBuf, PathBuf)>,
 }
 
 /// Whether what is said can be read on the way.
@@ -42,7 +53,7 @@ impl NatsAddress {
     ///
     /// # Errors
     /// It is none, or a file that is named cannot be read.
-    pub fn new(spec: &NatsSpec, key: Option<&Path>, authorities: Option<&Path>) -> Result<NatsAddress, FleetError> {
+    pub fn new(spec: &NatsSpec, files: NatsFiles) -> Result<NatsAddress, FleetError> {
         let refused = || FleetError::Address(spec.shown());
         let Target::Server(server) = &spec.spec.target else { return Err(refused()) };
         if server.database.is_some() || !spec.spec.options.is_empty() {
@@ -55,24 +66,28 @@ impl NatsAddress {
         if server.addresses.iter().any(|address| matches!(address, Address::Unix(_))) {
             return Err(refused());
         }
-        let login = match (key, &server.user, &server.password) {
+        let login = match (files.key.as_deref(), &server.user, &server.password) {
             (Some(path), None, None) => Login::Key(seed(&read("--nats-key", path)?).ok_or_else(|| no_seed(path))?),
             (None, None, None) => Login::None,
             (None, None, Some(token)) => Login::Token(token.clone()),
             (None, Some(user), Some(password)) => Login::User(user.clone(), password.clone()),
             _ => return Err(refused()),
         };
-        if let Some(path) = authorities {
+        if let Some(path) = &files.authorities {
             read("--nats-ca", path)?;
         }
-        let authorities = authorities.map(Path::to_owned);
-        Ok(NatsAddress { addresses: server.addresses.clone(), transport: spec.encryption, login, authorities })
+        if let Some((certificate, key)) = &files.certificate {
+            read("--nats-cert", certificate)?;
+            read("--nats-cert-key", key)?;
+        }
+        Ok(NatsAddress { addresses: server.addresses.clone(), transport: spec.encryption, login, files })
     }
 
     /// Makes the address of a server of kvtrial's own.
     pub(crate) fn own(host: &str, port: u16, token: Secret) -> NatsAddress {
         let addresses = vec![Address::Tcp { host: host.to_owned(), port: Some(port) }];
-        NatsAddress { addresses, transport: Encryption::AsTheServerSays, login: Login::Token(token), authorities: None }
+        let (transport, login) = (Encryption::AsTheServerSays, Login::Token(token));
+        NatsAddress { addresses, transport, login, files: NatsFiles::default() }
     }
 
     /// Returns where it is, for people: without login.
@@ -101,8 +116,12 @@ impl NatsAddress {
             Login::Key(seed) => ConnectOptions::with_nkey(seed.reveal().to_owned()),
         };
         let options = options.require_tls(self.transport == Encryption::Tls);
-        match &self.authorities {
+        let options = match &self.files.authorities {
             Some(path) => options.add_root_certificates(path.clone()),
+            None => options,
+        };
+        match &self.files.certificate {
+            Some((certificate, key)) => options.add_client_certificate(certificate.clone(), key.clone()),
             None => options,
         }
     }
@@ -159,13 +178,14 @@ impl NatsSpec {
 
 #[cfg(test)]
 mod tests {
-    use super::{Encryption, Login, NatsAddress, NatsSpec};
+    use super::{Encryption, Login, NatsAddress, NatsFiles, NatsSpec};
     use std::io::Write;
+    use std::path::Path;
     use study::Secret;
 
     fn address(url: &str) -> Result<NatsAddress, String> {
         let spec = NatsSpec::read(url).map_err(|error| error.to_string())?;
-        NatsAddress::new(&spec, None, None).map_err(|error| error.to_string())
+        NatsAddress::new(&spec, NatsFiles::default()).map_err(|error| error.to_string())
     }
 
     #[test]
@@ -190,14 +210,18 @@ mod tests {
     fn a_key_is_read_from_its_file_and_takes_the_place_of_a_password() {
         let mut file = tempfile::NamedTempFile::new().unwrap();
         writeln!(file, "# seed\n SUAKEY \n").unwrap();
-        let with = |url: &str| NatsAddress::new(&NatsSpec::read(url).unwrap(), Some(file.path()), None);
+        let with_key = |url: &str, path: &Path| {
+            let files = NatsFiles { key: Some(path.to_owned()), ..NatsFiles::default() };
+            NatsAddress::new(&NatsSpec::read(url).unwrap(), files)
+        };
+        let with = |url: &str| with_key(url, file.path());
         assert_eq!(with("nats://h").unwrap().login, Login::Key(Secret::new("SUAKEY")));
         assert!(with("nats://:token@h").is_err());
         let mut other = tempfile::NamedTempFile::new().unwrap();
         writeln!(other, "UAPUBLIC").unwrap();
-        let no_seed = NatsAddress::new(&NatsSpec::read("nats://h").unwrap(), Some(other.path()), None).unwrap_err();
+        let no_seed = with_key("nats://h", other.path()).unwrap_err();
         assert!(no_seed.to_string().contains("it has no seed of a user") && !no_seed.to_string().contains("UAPUBLIC"));
-        let missing = NatsAddress::new(&NatsSpec::read("nats://h").unwrap(), Some("/no/key".as_ref()), None);
+        let missing = with_key("nats://h", Path::new("/no/key"));
         assert!(missing.unwrap_err().to_string().starts_with("--nats-key /no/key: "));
     }
 }

@@ -28,7 +28,7 @@ pub enum FleetError {
     },
     /// Its certificate is not believed, or it speaks no TLS.
     #[error(
-        "TLS with NATS at {place} fails: {problem}; name the authority that signed its certificate with --nats-ca FILE, or write nats:// where it has no TLS"
+        "TLS with NATS at {place} fails: {problem}; name the authority that signed its certificate with --nats-ca FILE and, where it asks for one of yours, that with --nats-cert FILE --nats-cert-key FILE; or write nats:// where it has no TLS"
     )]
     NotBelieved {
         /// Host and port.

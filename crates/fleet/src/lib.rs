@@ -23,7 +23,7 @@ mod serve;
 mod server;
 mod subject;
 
-pub use address::{NatsAddress, NatsSpec};
+pub use address::{NatsAddress, NatsFiles, NatsSpec};
 pub use error::FleetError;
 pub use nats_fleet::{FleetNews, NatsFleet, ReachedBy, WantedWorkers};
 pub use serve::{WorkerNews, serve};

@@ -8,7 +8,7 @@ use crate::parcel::parts;
 use crate::post::{Letter, Post};
 use crate::server::NatsServer;
 use crate::{NatsAddress, subject};
-use runner::{ClockReading, FleetEvent, FleetLink, FleetWorker};
+use runner::{ClockReading, FilesSeen, FleetEvent, FleetLink, FleetWorker};
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
@@ -339,10 +339,9 @@ impl FleetLink for NatsFleet {
                 break;
             }
         }
-        let now = Instant::now();
         for at in 0..self.members.size() {
             if let Some(member) = self.members.at(at) {
-                member.life.hear(now); // it has just told the time
+                member.life.hear(Instant::now()); // it has just told the time
                 member.parcel.clear();
                 let id = member.id.clone();
                 self.tell(&id, Say::Trial, b"");
@@ -377,6 +376,10 @@ impl FleetLink for NatsFleet {
         if let Some(id) = self.members.at(worker).map(|it| it.id.clone()) {
             self.tell(&id, Say::Kill, b"");
         }
+    }
+
+    fn files_seen(&self) -> FilesSeen {
+        FilesSeen::OfTheirs
     }
 
     fn part(&mut self) -> Vec<Option<ClockReading>> {

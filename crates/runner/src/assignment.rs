@@ -1,5 +1,6 @@
 //! What a worker has to know of a trial.
 
+use data::sent::FileLabel;
 use engine::Settings;
 use host::Location;
 use jobkit::{JobError, JobInfo, Params};
@@ -17,6 +18,8 @@ pub(crate) struct Assignment {
     pub(crate) script: Option<ScriptFile>,
     /// Its input.
     pub(crate) data: Option<String>,
+    /// The file that the input is, where it is sent: it need not be where the worker is.
+    pub(crate) file: Option<FileLabel>,
     /// Its parameters.
     pub(crate) params: Params,
     /// Seed of every random choice.

@@ -7,6 +7,7 @@
 
 pub(crate) mod account;
 mod attend;
+mod input;
 mod local;
 mod meet;
 pub(crate) mod tick;
@@ -16,6 +17,8 @@ pub use local::LocalFleet;
 
 use crate::execution::{Departure, Hearing, Wish, Workers};
 use crate::message::Task;
+use data::sent::FileToSend;
+use input::SharedInput;
 use jobkit::{Job, JobError, Params};
 use std::fmt::Write;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -43,6 +46,11 @@ pub trait FleetLink: Send {
     /// Kills the process in which a worker carries out the trial; the worker itself stays.
     fn kill(&mut self, worker: usize);
 
+    /// Returns whether workers see the files of this machine.
+    fn files_seen(&self) -> FilesSeen {
+        FilesSeen::OfHere
+    }
+
     /// The trial is over: returns the clocks of those that are still there, measured once more.
     fn part(&mut self) -> Vec<Option<ClockReading>>;
 }
@@ -67,6 +75,15 @@ pub enum WorkerPlace {
     Here,
     /// On another.
     Elsewhere,
+}
+
+/// The files that workers see.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FilesSeen {
+    /// Those of this machine.
+    OfHere,
+    /// Those of other machines.
+    OfTheirs,
 }
 
 /// How a worker's monotonic clock differs from the one here.
@@ -118,6 +135,8 @@ pub enum FleetEvent {
 pub struct Fleet {
     link: Arc<Mutex<Box<dyn FleetLink>>>,
     size: u32,
+    /// The file of input that is sent to those that do not see it.
+    file: Option<FileToSend>,
     /// Carries out what is no trial: one process does it.
     here: Workers,
 }
@@ -126,7 +145,13 @@ impl Fleet {
     /// Makes a fleet of the workers behind a link. What is no trial is carried out in workers of this machine, which `line` makes.
     pub fn new(link: Box<dyn FleetLink>, line: CommandLine) -> Fleet {
         let size = link.size();
-        Fleet { link: Arc::new(Mutex::new(link)), size, here: Workers::new(line) }
+        Fleet { link: Arc::new(Mutex::new(link)), size, file: None, here: Workers::new(line) }
+    }
+
+    /// Sends this file of input to workers that do not see the files of this machine.
+    #[must_use]
+    pub fn sending(self, file: Option<FileToSend>) -> Fleet {
+        Fleet { file, ..self }
     }
 
     /// Returns how many workers share a trial.
@@ -147,7 +172,9 @@ impl Fleet {
         match gathered {
             Ok(workers) => {
                 let declared = layers::declared(info, &assignment.spec);
-                attend::attend(link.as_mut(), workers, assignment, declared, job, hearing)
+                let (file, files_seen) = (self.file.as_ref(), link.files_seen());
+                let input = SharedInput { declared, job, file, files_seen };
+                attend::attend(link.as_mut(), workers, assignment, input, hearing)
             }
             Err(_) if hearing.wish() != Wish::GoOn => Departure::Done,
             Err(words) => Departure::Lost(words),

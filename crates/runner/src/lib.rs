@@ -50,12 +50,14 @@ pub use clear::{Cleared, clear};
 pub use error::RunError;
 pub use execution::{Execution, Workers};
 pub use faults::{AskedFault, Faults, PlannedFault, USUAL_SECONDS, USUAL_TIMEOUT, UsualFault};
-pub use fleet::{ClockReading, Fleet, FleetAccount, FleetEvent, FleetLink, FleetWorker, LocalFleet, WorkerPlace};
+pub use fleet::{
+    ClockReading, FilesSeen, Fleet, FleetAccount, FleetEvent, FleetLink, FleetWorker, LocalFleet, WorkerPlace,
+};
 pub use job_cache::{InputFacts, JobCache};
 pub use message::{Question, UnderWay};
 pub use observer::{About, Observer};
 pub use order::{ScheduledTrial, balanced, rising};
-pub use plan::{Asked, Histories, KeysFound, Plan, PlannedStore};
+pub use plan::{Asked, Histories, KeysFound, MOST_SENT_BYTES, Plan, PlannedStore};
 pub use planned_cell::{PlannedCell, seconds};
 pub use power::{DISK_BYTES, LEAST_DISK_BYTES, missing as missing_for_power, serve as serve_disk};
 pub use relay::{Relay, Relayed};

@@ -33,7 +33,9 @@ pub(crate) enum ToWorker {
     Changed,
     /// To a share of a trial: what each of the shares has told before the next phase.
     Told(Vec<ShareReport>),
-    /// To the same: the phase begins when the monotonic clock of its machine shows this.
+    /// To a fork server that lacks the input of its task: the piece it asked for, in base64.
+    Piece(String),
+    /// To a share of a trial: the phase begins when the monotonic clock of its machine shows this.
     Begin { at_ns: u64 },
 }
 
@@ -177,6 +179,8 @@ pub(crate) enum FromWorker {
     Started { pid: i32 },
     /// The store is open and the job can be done on it.
     Opened(OpenedStore),
+    /// Said by the fork server: it lacks the file of input from this byte on, and waits for the piece that begins there.
+    Lacks { from: u64 },
     /// From now on the user's store holds keys of the job, besides the tables its adapter has made there.
     Leaves { keys: u64, count: LeftCount, made: Vec<String> },
     /// A phase is about to begin; waits for an order.

@@ -7,15 +7,19 @@ use crate::faults::Faults;
 use crate::job_cache::JobCache;
 use crate::order::{self, ScheduledTrial};
 use crate::planned_cell::PlannedCell;
+use data::sent::FileToSend;
 use engine::{Arrivals, Outages, Settings, Timing};
 use host::Installation;
-use jobkit::JobInfo;
+use jobkit::{JobError, JobInfo};
 use measure::Clock;
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 use store::StoreInfo;
 use study::{Cell, DurabilitySource, HostFacts, Measure, SCHEMA, Sampled, Spec, Study, Target, TrialOrder, Varied};
+
+/// The most bytes of a file of input that is sent to workers: it is in the memory of each of them while they read it.
+pub const MOST_SENT_BYTES: u64 = 256 << 20;
 
 /// The one who asked for a store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -163,6 +167,7 @@ impl Plan {
             job: job.name.to_owned(),
             script: script::file(job),
             data: data.cloned(),
+            file: None,
             params: planned.params.clone(),
             seed,
             spec: planned.spec.clone(),
@@ -175,6 +180,16 @@ impl Plan {
                 _ => ChangedBy::Worker,
             },
         }
+    }
+
+    /// Reads the file that is the job's input, to be sent to workers that do not have it; `None`: it reads none, or one that is
+    /// [too large](MOST_SENT_BYTES), which has to be where they are.
+    ///
+    /// # Errors
+    /// It cannot be read.
+    pub fn file_to_send(&self) -> Result<Option<FileToSend>, JobError> {
+        let Some(path) = self.job_cache.source().1.filter(|path| Path::new(path).is_file()) else { return Ok(None) };
+        FileToSend::read(path, MOST_SENT_BYTES).map_err(|error| JobError(format!("--data {path}: {error}")))
     }
 
     /// Returns how the history of a trial is recorded, if it is.

@@ -31,7 +31,7 @@ impl DataText {
         }
         let shipped = data::fans::shipped(source);
         let (lines, most) = match shipped {
-            Some((bytes, most)) if !Path::new(source).exists() => (Lines::of_bytes(source, bytes), most),
+            Some((bytes, most)) if !data::sent::is_file(Path::new(source)) => (Lines::of_bytes(source, bytes), most),
             _ => (Lines::open(Path::new(source)), usize::MAX),
         };
         let mut lines = lines.map_err(|error| error.to_string())?;

@@ -196,7 +196,7 @@ impl Chooser<'_, '_> {
         Ok(Some(match self.lab.trial(&planned, "more data") {
             Ok(Some(_)) => tried,
             Ok(None) => MoreData { because: "its trial was stopped".into(), ..tried },
-            Err(error @ RunError::Record(_)) => return Err(error),
+            Err(error @ (RunError::Record(_) | RunError::Broken { .. })) => return Err(error),
             Err(error) => MoreData { because: error.to_string(), ..tried },
         }))
     }

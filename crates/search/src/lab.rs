@@ -3,7 +3,7 @@
 use engine::Arrivals;
 use runner::{Observer, Plan, PlannedCell, Position, RunError, Trials};
 use std::sync::atomic::{AtomicBool, Ordering};
-use study::{Cell, Study, TrialRecord};
+use study::{Cell, ReasonKind, Study, TrialRecord};
 
 /// Runs trials for a search and keeps what they showed.
 pub struct Lab<'a> {
@@ -84,7 +84,8 @@ impl<'a> Lab<'a> {
     /// Runs one trial of a cell and records it with the stage of the search it belongs to. `None`: interrupted.
     ///
     /// # Errors
-    /// The store cannot be opened or cannot do the job, or the trial cannot be recorded.
+    /// The store cannot be opened or cannot do the job, the trial cannot be recorded, or one of the workers that shared it is lost: what is
+    /// searched for would be judged by trials of which nothing is known.
     pub fn trial(&mut self, planned: &PlannedCell, stage: &str) -> Result<Option<TrialRecord>, RunError> {
         if self.stop.load(Ordering::Relaxed) {
             return Ok(None);
@@ -122,7 +123,11 @@ impl<'a> Lab<'a> {
             (cell.durability, cell.durability_source) = (Some(about.durability), Some(about.source));
         }
         self.observer.trial_finished(at, finished.record.clone(), about).map_err(RunError::Record)?;
-        Ok(Some(finished.record))
+        let lost = finished.record.verdict.reasons.iter().find(|reason| reason.kind == ReasonKind::WorkerLost);
+        match lost {
+            Some(lost) => Err(RunError::Broken { store: planned.spec.to_string(), reason: lost.clone() }),
+            None => Ok(Some(finished.record)),
+        }
     }
 
     /// The cell's place in the study, which gets it if it is new.

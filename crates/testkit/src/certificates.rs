@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use tempfile::TempDir;
 
-/// An authority, and what it has signed for 127.0.0.1: `ca.pem`, `cert.pem`, `key.pem`. All go with this.
+/// An authority, and what it has signed for 127.0.0.1: `ca.pem`, `cert.pem`, `key.pem`, which servers and clients show. All go with this.
 pub struct Certificates(TempDir);
 
 impl Certificates {

@@ -1,5 +1,6 @@
 //! Options of `choose`, and those it shares with `tune`.
 
+use super::SharingArguments;
 use super::values::{duration, key_value, need, whole};
 use crate::shell_words;
 use analysis::Need;
@@ -40,6 +41,9 @@ pub struct ChooseArguments {
     /// How each trial is run.
     #[command(flatten)]
     pub search: SearchArguments,
+    /// Several workers.
+    #[command(flatten)]
+    pub sharing: SharingArguments,
     /// Resume the choice in --out, with more --budget or after an interruption: its trials and kills are not run again; other options as before
     #[arg(long, requires = "out")]
     pub resume: bool,

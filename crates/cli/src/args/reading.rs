@@ -64,9 +64,6 @@ fn unshared(arg: &str, texts: &[OsString]) -> Option<String> {
             "compare reads studies that were run, also those of several workers: kvtrial run JOB --workers N --out DIR"
         }
         "crash" => "one process keeps what a store has acknowledged until it crashes; more writers: --clients N",
-        "tune" | "choose" => {
-            "it starts each trial with other settings, in one process; several workers can try them all: kvtrial run JOB --workers N --vary KEY=VALUES"
-        }
         _ => "only a study is shared among workers: kvtrial run JOB --workers N",
     };
     Some(words.to_owned())
@@ -139,7 +136,6 @@ mod tests {
             ("kvtrial run ycsb --clients -1", "use a whole number from 1 to 100000"),
             ("kvtrial run ycsb --out x --repeat 3", "--repeats"),
             ("kvtrial crash redis --workers 3", "more writers: --clients N"),
-            ("kvtrial tune ycsb -s redis --workers 3", "kvtrial run JOB --workers N --vary"),
             ("kvtrial compare a b --workers=3", "compare reads studies that were run"),
         ] {
             let said = refused(line);

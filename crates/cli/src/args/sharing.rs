@@ -9,7 +9,7 @@ use std::net::IpAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// Heading of those options of `run`.
+/// Heading of those options.
 const WORKERS: &str = "Several machines";
 
 /// How many workers share a study, and where they are.
@@ -19,6 +19,15 @@ pub enum WorkersArgument {
     Joining(u32),
     /// On this one.
     Local(u32),
+}
+
+impl WorkersArgument {
+    /// Returns how many there are.
+    pub fn count(self) -> u32 {
+        match self {
+            WorkersArgument::Joining(count) | WorkersArgument::Local(count) => count,
+        }
+    }
 }
 
 /// Options of a study that several workers share.
@@ -38,12 +47,26 @@ pub struct SharingArguments {
     /// How long to wait until all workers have joined
     #[arg(long, value_name = "TIME", default_value = "60s", value_parser = duration, help_heading = WORKERS)]
     pub join_within: Duration,
+    /// Files for NATS.
+    #[command(flatten, next_help_heading = WORKERS)]
+    pub files: NatsFileArguments,
+}
+
+/// Files that say to NATS who this is, and whom to believe.
+#[derive(Debug, Args)]
+pub struct NatsFileArguments {
     /// File with the seed of an nkey, instead of a password
-    #[arg(long, value_name = "FILE", requires = "nats", help_heading = WORKERS)]
+    #[arg(long, value_name = "FILE", requires = "nats")]
     pub nats_key: Option<PathBuf>,
     /// File with the certificates of authorities that the NATS server's may be signed by
-    #[arg(long, value_name = "FILE", requires = "nats", help_heading = WORKERS)]
+    #[arg(long, value_name = "FILE", requires = "nats")]
     pub nats_ca: Option<PathBuf>,
+    /// File with a certificate of yours, for a NATS server that asks for one; with --nats-cert-key
+    #[arg(long, value_name = "FILE", requires = "nats", requires = "nats_cert_key")]
+    pub nats_cert: Option<PathBuf>,
+    /// File with the key of that certificate
+    #[arg(long, value_name = "FILE", requires = "nats_cert")]
+    pub nats_cert_key: Option<PathBuf>,
 }
 
 /// Options of `worker`.
@@ -60,10 +83,7 @@ pub struct WorkerArguments {
     /// Name of this machine in studies [default: its host name]
     #[arg(long, value_name = "NAME")]
     pub name: Option<String>,
-    /// File with the seed of an nkey, instead of a password
-    #[arg(long, value_name = "FILE")]
-    pub nats_key: Option<PathBuf>,
-    /// File with the certificates of authorities that the NATS server's may be signed by
-    #[arg(long, value_name = "FILE")]
-    pub nats_ca: Option<PathBuf>,
+    /// Files for NATS.
+    #[command(flatten)]
+    pub files: NatsFileArguments,
 }

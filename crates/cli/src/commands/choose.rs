@@ -6,7 +6,7 @@ use super::ending::{NOTHING_KEPT, write_cells};
 use super::needs::{Needed, can_show};
 use super::notebook::{Closed, Notebook, interrupted, stopped};
 use super::run::{default_directory, redacted_command};
-use super::{leftovers, report_files, selftest, tables, target};
+use super::{leftovers, report_files, selftest, tables, target, workers};
 use crate::args::ChooseArguments;
 use crate::failure::{self, CommandFailure};
 use crate::output::{note, print_painted};
@@ -40,7 +40,8 @@ pub fn choose(arguments: &ChooseArguments) -> Result<u8, CommandFailure> {
         (Some(out), true) => Some(archive::read_study(out)?),
         _ => None,
     };
-    let Chosen { plan, more } = plan(arguments, before.as_ref())?;
+    let Chosen { mut plan, more } = plan(arguments, before.as_ref())?;
+    workers::share(&mut plan, &[], &arguments.sharing)?;
     let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
     let needs = arguments.needs.iter().map(|need| need.text.clone()).collect();
     let study = plan.study(redacted_command(), study::rfc3339(now));
@@ -214,13 +215,16 @@ fn larger(request: &Request) -> Result<MoreWork, String> {
 /// The stores that are named, or every one that is found here, each product once; with the baseline that memory is counted from.
 fn candidates(arguments: &ChooseArguments, needed: Needed) -> Result<Vec<PlannedStore>, CommandFailure> {
     let named = target::specs(&arguments.stores, None, None)?;
+    // Each worker would have a library of its own, and a baseline.
+    let is_shared = arguments.sharing.workers.is_some();
+    let classes = if is_shared { &[Class::Network][..] } else { &[Class::Embedded, Class::Network] };
     let (asked, specs) = match named.is_empty() {
-        true => (Asked::Added, found()),
+        true => (Asked::Added, found(classes)),
         false => (Asked::ByName, named),
     };
     let null = catalog::all().find(|info| info.layer() == Some(BudgetLayer::Generator));
     let has_memory = arguments.needs.iter().any(|need| matches!(need.kind, NeedKind::Memory(_)));
-    let baselines = null.filter(|_| has_memory).map(|info| {
+    let baselines = null.filter(|_| has_memory && !is_shared).map(|info| {
         let spec = Spec::private(info.name);
         PlannedStore { info, spec, asked: Asked::Added, baseline: true }
     });
@@ -243,10 +247,10 @@ fn candidates(arguments: &ChooseArguments, needed: Needed) -> Result<Vec<Planned
     Ok(planned)
 }
 
-/// Every store that is found on this machine, by the first name of its family: how it is reached is not what is chosen.
-fn found() -> Vec<Spec> {
+/// Every store of these classes that is found on this machine, by the first name of its family: how it is reached is not what is chosen.
+fn found(classes: &[Class]) -> Vec<Spec> {
     let is_candidate = |info: &&'static StoreInfo| {
-        matches!(info.class, Class::Embedded | Class::Network)
+        classes.contains(&info.class)
             && info.name == info.family
             && host::present(info, &Spec::private(info.name)).is_ok()
     };

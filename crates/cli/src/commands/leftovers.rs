@@ -13,7 +13,7 @@ const MOST_BYTES: u64 = 64 << 20;
 
 /// Returns what ended a study, with the line that deletes kvtrial's own keys where these are in the way.
 pub fn named(error: RunError, out: &Path) -> CommandFailure {
-    let RunError::ForeignData { store, .. } = &error else { return CommandFailure::from(error) };
+    let RunError::ForeignData { store, .. } = &error else { return CommandFailure::of(error) };
     let place = store.parse::<Spec>().map(|spec| place_of(&spec)).unwrap_or_default();
     let studies: Vec<String> =
         left_by(&place, out).iter().map(|path| shell_word(&path.display().to_string())).collect();

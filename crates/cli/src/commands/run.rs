@@ -17,7 +17,7 @@ use study::{Cell, Meets, Study, TrialOrder};
 pub fn run(mut arguments: RunArguments) -> Result<u8, CommandFailure> {
     let preset = preset::apply(&mut arguments)?;
     let mut plan = plan(&arguments)?;
-    workers::share(&mut plan, &arguments.sharing)?;
+    workers::share(&mut plan, &[], &arguments.sharing)?;
     let command = redacted_command();
     let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
     let is_resumed = arguments.resume && arguments.out.as_deref().is_none_or(|out| !is_new(out));

@@ -3,14 +3,14 @@
 use super::ending::{NOTHING_KEPT, write_cells};
 use super::notebook::{Closed, Notebook, interrupted, stopped};
 use super::run::{default_directory, redacted_command};
-use super::{report_files, selftest, tables, target};
-use crate::args::TuneArguments;
+use super::{report_files, selftest, tables, target, workers};
+use crate::args::{TuneArguments, WorkersArgument};
 use crate::failure::{self, CommandFailure};
 use crate::output::{note, print_painted};
 use archive::StudyDir;
 use engine::Settings;
 use jobkit::{JobInfo, Params};
-use runner::{Asked, Axis, PlannedStore};
+use runner::{Asked, Axis, PlannedCell, PlannedStore, Variation, VaryError};
 use search::{Lab, Objective, SearchTime, TuneError, TuneOptions, tune};
 use std::sync::atomic::AtomicBool;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
@@ -32,7 +32,8 @@ pub fn tune_command(arguments: &TuneArguments) -> Result<u8, CommandFailure> {
         Some(_) => Objective::OpsPerS,
         None => Objective::Makespan,
     });
-    let plan = request.search(&axes).map_err(CommandFailure::of_request)?;
+    let mut plan = request.search(&axes).map_err(CommandFailure::of_request)?;
+    workers::share(&mut plan, &others(&axes, &store, &params, settings)?, &arguments.sharing)?;
     let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
     let study = Study { selftest: selftest::for_study(), ..plan.study(redacted_command(), study::rfc3339(now)) };
     let out = arguments.search.out.clone().unwrap_or_else(|| default_directory(now));
@@ -81,6 +82,7 @@ pub fn tune_command(arguments: &TuneArguments) -> Result<u8, CommandFailure> {
                 status: failure::VOID,
             });
         }
+        Err(TuneError::Run(error)) => return Err(CommandFailure::of(error)),
         other => other.map(|_| ())?,
     }
     let Closed::Kept(study) = closed else { return Err(CommandFailure::usage(NOTHING_KEPT)) };
@@ -125,7 +127,10 @@ fn space(
                 keys.push((param.name.into(), first(now.clone(), strings(param.tunable))));
             }
         }
-        keys.push(("clients".into(), first(settings.clients.to_string(), numbers(&CLIENTS))));
+        // Each worker has a client or more.
+        let sharers = arguments.sharing.workers.map_or(1, WorkersArgument::count);
+        let clients: Vec<u32> = CLIENTS.into_iter().filter(|clients| *clients >= sharers).collect();
+        keys.push(("clients".into(), first(settings.clients.to_string(), numbers(&clients))));
         if store.info.class != Class::Embedded {
             keys.push(("pipeline".into(), first(settings.pipeline.to_string(), numbers(&PIPELINE))));
         }
@@ -152,6 +157,23 @@ fn space(
         )));
     }
     Ok(axes)
+}
+
+/// The cells with each value in its turn, the others at their first.
+fn others(
+    axes: &[Axis],
+    store: &PlannedStore,
+    params: &Params,
+    settings: Settings,
+) -> Result<Vec<PlannedCell>, VaryError> {
+    let variation = Variation { axes: axes.to_vec(), ..Variation::default() };
+    let each = axes.iter().enumerate().flat_map(|(key, axis)| (1..axis.values.len()).map(move |value| (key, value)));
+    each.map(|(key, value)| {
+        let mut setting = vec![0; axes.len()];
+        setting[key] = value;
+        variation.cell(&setting, store, params, settings)
+    })
+    .collect()
 }
 
 /// `now`, then the others.

@@ -19,7 +19,7 @@ pub fn worker(_: &WorkerArguments) -> Result<u8, CommandFailure> {
 /// Works until it is interrupted.
 #[cfg(feature = "workers")]
 pub fn worker(arguments: &WorkerArguments) -> Result<u8, CommandFailure> {
-    let address = workers::address(&arguments.nats, arguments.nats_key.as_deref(), arguments.nats_ca.as_deref())?;
+    let address = workers::address(&arguments.nats, &arguments.files)?;
     let (name, line) = (arguments.name.clone(), fork_server::line());
     fleet::serve(&address, name, line, host::interrupt::flag(), &mut |news| {
         note(&format!("kvtrial: {}", said(&news)))

@@ -3,29 +3,33 @@
 use super::fork_server;
 use crate::args::{SharingArguments, WorkersArgument};
 use crate::failure::CommandFailure;
+use data::sent::FileToSend;
 use jobkit::TrialSetup;
-use runner::{Execution, Fleet, Histories, LocalFleet, Plan};
+use runner::{Execution, Fleet, Histories, LocalFleet, Plan, PlannedCell};
 use store::Opener;
 #[cfg(feature = "workers")]
 use {
+    crate::args::NatsFileArguments,
     crate::failure,
     crate::output::note,
     crate::password,
-    fleet::{FleetNews, NatsAddress, NatsFleet, NatsServer, NatsSpec, ReachedBy, ServerPlace, WantedWorkers},
-    std::path::Path,
+    fleet::{
+        FleetNews, NatsAddress, NatsFiles, NatsFleet, NatsServer, NatsSpec, ReachedBy, ServerPlace, WantedWorkers,
+    },
     study::Target,
 };
 
-/// Lets several workers carry out a plan, where that is asked for; waits until they are there.
+/// Lets several workers carry out a plan, where that is asked for; waits until they are there. `others` are cells that a search may come to
+/// besides those of its plan.
 ///
 /// # Errors
 /// The plan cannot be shared, or the workers are not there.
-pub fn share(plan: &mut Plan, arguments: &SharingArguments) -> Result<(), CommandFailure> {
+pub fn share(plan: &mut Plan, others: &[PlannedCell], arguments: &SharingArguments) -> Result<(), CommandFailure> {
     let Some(workers) = arguments.workers else { return Ok(()) };
-    let count = match workers {
-        WorkersArgument::Joining(count) | WorkersArgument::Local(count) => count,
-    };
-    check(plan, count)?;
+    check(plan, others, workers.count())?;
+    // As it is now, whatever becomes of it while workers are waited for.
+    let file = if matches!(workers, WorkersArgument::Joining(_)) { plan.file_to_send()? } else { None };
+    file.iter().for_each(FileToSend::keep);
     plan.execution = match workers {
         WorkersArgument::Local(count) => {
             if arguments.nats.is_some() || arguments.bind.is_some() {
@@ -35,13 +39,13 @@ pub fn share(plan: &mut Plan, arguments: &SharingArguments) -> Result<(), Comman
             }
             Execution::Fleet(Fleet::new(Box::new(LocalFleet::new(count, fork_server::line())), fork_server::line()))
         }
-        WorkersArgument::Joining(count) => joining(plan, count, arguments)?,
+        WorkersArgument::Joining(count) => joining(plan, count, file, arguments)?,
     };
     Ok(())
 }
 
 /// Refuses what several workers cannot share, with the setting that works.
-fn check(plan: &Plan, count: u32) -> Result<(), CommandFailure> {
+fn check(plan: &Plan, others: &[PlannedCell], count: u32) -> Result<(), CommandFailure> {
     let refused = |words: String| Err(CommandFailure::usage(format!("--workers: {words}")));
     if plan.faults.is_any() {
         return refused("--fault is for one process, which judges what all clients saw; leave one of them out".into());
@@ -49,7 +53,7 @@ fn check(plan: &Plan, count: u32) -> Result<(), CommandFailure> {
     if plan.histories != Histories::WithFaults {
         return refused("--history is of what all clients saw, in one process; leave one of them out".into());
     }
-    for cell in &plan.cells {
+    for cell in plan.cells.iter().chain(others) {
         if matches!(cell.info.opener, Opener::Embedded(_)) {
             return refused(format!(
                 "{} is a library: each worker would have a store of its own; name a server that all reach, such as -s redis://HOST:6379",
@@ -74,7 +78,7 @@ fn check(plan: &Plan, count: u32) -> Result<(), CommandFailure> {
 }
 
 #[cfg(not(feature = "workers"))]
-fn joining(_: &Plan, count: u32, _: &SharingArguments) -> Result<Execution, CommandFailure> {
+fn joining(_: &Plan, count: u32, _: Option<FileToSend>, _: &SharingArguments) -> Result<Execution, CommandFailure> {
     Err(CommandFailure::usage(format!(
         "this build reaches no other machines: build with --features workers, or full; or write --workers local:{count}"
     )))
@@ -82,13 +86,18 @@ fn joining(_: &Plan, count: u32, _: &SharingArguments) -> Result<Execution, Comm
 
 /// Claims workers that have joined over NATS.
 #[cfg(feature = "workers")]
-fn joining(plan: &Plan, count: u32, arguments: &SharingArguments) -> Result<Execution, CommandFailure> {
+fn joining(
+    plan: &Plan,
+    count: u32,
+    file: Option<FileToSend>,
+    arguments: &SharingArguments,
+) -> Result<Execution, CommandFailure> {
     let is_private = plan.cells.iter().any(|cell| cell.spec.target == Target::Private);
     let reached_by = if is_private { ReachedBy::ThisMachine } else { ReachedBy::Anybody };
     let wanted = WantedWorkers { workers: count, within: arguments.join_within, reached_by };
     let mut nats = match &arguments.nats {
         Some(url) => {
-            let address = address(url, arguments.nats_key.as_deref(), arguments.nats_ca.as_deref())?;
+            let address = address(url, &arguments.files)?;
             NatsFleet::connect(&address, wanted, tell)?
         }
         None => {
@@ -102,15 +111,20 @@ fn joining(plan: &Plan, count: u32, arguments: &SharingArguments) -> Result<Exec
         }
         false => CommandFailure::usage(words),
     })?;
-    Ok(Execution::Fleet(Fleet::new(Box::new(nats), fork_server::line())))
+    Ok(Execution::Fleet(Fleet::new(Box::new(nats), fork_server::line()).sending(file)))
 }
 
 /// Returns the address of NATS that a user wrote, with its password in its place.
 #[cfg(feature = "workers")]
-pub fn address(url: &str, key: Option<&Path>, authorities: Option<&Path>) -> Result<NatsAddress, CommandFailure> {
+pub fn address(url: &str, files: &NatsFileArguments) -> Result<NatsAddress, CommandFailure> {
     let mut spec = NatsSpec::read(url)?;
     password::settle(spec.spec())?;
-    Ok(NatsAddress::new(&spec, key, authorities)?)
+    let files = NatsFiles {
+        key: files.nats_key.clone(),
+        authorities: files.nats_ca.clone(),
+        certificate: files.nats_cert.clone().zip(files.nats_cert_key.clone()),
+    };
+    Ok(NatsAddress::new(&spec, files)?)
 }
 
 #[cfg(feature = "workers")]

@@ -67,3 +67,27 @@ fn tls_is_spoken_with_a_server_whose_authority_is_known_and_no_other() {
     let plain = Nats::start();
     is_refused(&format!("tls://{}", plain.place()), &authority(&made), "or write nats:// where it has no TLS", "hush");
 }
+
+#[test]
+fn a_server_that_asks_for_a_certificate_gets_ours_and_lets_in_none_that_another_authority_signed() {
+    let (desk, made, foreign) = (Desk::new(), Certificates::made(), Certificates::made());
+    let [ca, cert, key] = ["ca.pem", "cert.pem", "key.pem"].map(|name| made.path(name).display().to_string());
+    let tls = format!("tls {{ cert_file: \"{cert}\", key_file: \"{key}\", ca_file: \"{ca}\", verify: true }}");
+    let nats = Nats::configured(&desk, &tls);
+    let (url, authority) = (format!("tls://{}", nats.place()), format!("--nats-ca {ca}"));
+    let shown = |of: &Certificates| {
+        let [cert, key] = ["cert.pem", "key.pem"].map(|name| of.path(name).display().to_string());
+        format!("{authority} --nats-cert {cert} --nats-cert-key {key}")
+    };
+    comes_together(&url, &shown(&made));
+    let remedy = "where it asks for one of yours, that with --nats-cert FILE --nats-cert-key FILE";
+    is_refused(&url, &authority, remedy, "PRIVATE");
+    is_refused(&url, &shown(&foreign), remedy, "PRIVATE");
+    is_refused(
+        &url,
+        &format!("{authority} --nats-cert /no/cert --nats-cert-key {key}"),
+        "--nats-cert /no/cert: ",
+        "PRIVATE",
+    );
+    is_refused(&url, &format!("{authority} --nats-cert {cert}"), "--nats-cert-key <FILE>", "PRIVATE");
+}

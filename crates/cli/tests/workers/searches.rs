@@ -1,6 +1,8 @@
-//! Searches on several workers: that for a rate is one, and commands that are for one process say so.
+//! Searches on several workers: for a rate, for a setting, for a store; and commands that are for one process say so.
 
-use crate::common::{Desk, once};
+use super::nats::{JoinedWorker, Nats, Said};
+use crate::common::{Desk, Ran, once};
+use serde_json::Value;
 
 #[test]
 fn the_highest_rate_is_searched_for_with_clients_on_several_workers() {
@@ -28,12 +30,68 @@ fn the_highest_rate_is_searched_for_with_clients_on_several_workers() {
     assert!(offered > 3, "{offered} rates were offered\n{}", ran.said());
 }
 
+/// All trials of a study, of which none was void and each was shared by so many workers.
+fn shared_trials(ran: &Ran, workers: usize) -> Vec<&Value> {
+    assert_eq!(ran.status, 0, "{}", ran.said());
+    let trials: Vec<&Value> = ran.cells().iter().flat_map(|cell| cell["trials"].as_array().unwrap()).collect();
+    for trial in &trials {
+        assert_eq!(trial["workers"].as_array().map(Vec::len), Some(workers), "{trial}");
+        assert_ne!(trial["verdict"]["status"], "void", "{trial}");
+    }
+    trials
+}
+
+const SMALL: &str = "--set records=300 --set operations=1000 --clients 2";
+
+#[test]
+fn settings_are_tried_with_clients_on_several_workers_and_give_the_answer_of_one_process() {
+    let tune = |more: &str| {
+        Desk::new()
+            .kvtrial(&format!("tune ycsb -s redis {SMALL} --only --vary pipeline=1,8 --budget 4s --out out {more}"))
+    };
+    let ran = tune("--workers local:2");
+    let trials = shared_trials(&ran, 2);
+    let alone = Desk::new().run(&once("ycsb", "redis", &[SMALL]));
+    let digest = &alone.cells()[0]["trials"][0]["answer"]["digest"];
+    assert!(digest.as_str().is_some_and(|digest| !digest.is_empty()), "{}", alone.said());
+    assert!(trials.len() > 4 && trials.iter().all(|trial| trial["answer"]["digest"] == *digest), "{}", ran.said());
+    let tune_found = &ran.study.as_ref().unwrap()["tune"];
+    assert!(tune_found["gain"]["n"].as_u64().is_some_and(|pairs| pairs > 1), "{tune_found}");
+    // Each value is looked at before anything starts.
+    let refused = tune("--workers local:2 --vary clients=2,1");
+    assert!(refused.status == 2 && refused.stderr.contains("2 workers cannot share 1 client"), "{}", refused.said());
+}
+
+#[test]
+fn a_search_ends_with_the_name_of_a_worker_that_is_lost() {
+    let (nats, desk, away) = (Nats::start(), Desk::new(), Desk::new());
+    let mut workers = ["stays", "goes"].map(|name| JoinedWorker::join(&away, &nats.url(), name));
+    let words = "--set records=300 --set seconds=4 --clients 2 --only --vary pipeline=1,8 --budget 90s --out out";
+    let more = format!("--workers 2 --nats {}", nats.url());
+    let search = Said::of(desk.command(&format!("tune ycsb -s redis {words} {more}")));
+    workers.iter_mut().for_each(|worker| _ = worker.await_line("trial 1"));
+    let [_stays, goes] = workers;
+    assert_eq!(goes.end(), 0);
+    let ran = desk.finished(search.output());
+    assert_eq!(ran.status, 1, "{}", ran.said());
+    assert!(ran.stderr.contains("worker_lost: goes ") && ran.stderr.contains("it was ended there"), "{}", ran.said());
+    assert!(desk.left_behind().is_empty() && away.left_behind().is_empty());
+}
+
+#[test]
+fn stores_race_with_clients_on_several_workers() {
+    let stores = "-s redis -s memcached --budget 3s --out out --workers local:2";
+    let ran = Desk::new().kvtrial(&format!("choose ycsb {stores} {SMALL}"));
+    assert!(shared_trials(&ran, 2).len() >= 4, "{}", ran.said());
+    let decisions = ran.study.as_ref().unwrap()["choice"]["decisions"].as_array().unwrap();
+    assert!(decisions.iter().any(|decision| !decision["take"].as_array().unwrap().is_empty()), "{}", ran.said());
+}
+
 #[test]
 fn commands_for_one_process_say_why_and_what_several_can_do() {
     for (words, expected) in [
         ("crash redis --workers 2", "more writers: --clients N"),
-        ("tune ycsb -s redis --workers local:2", "kvtrial run JOB --workers N --vary KEY=VALUES"),
-        ("choose ycsb --workers 2", "kvtrial run JOB --workers N --vary KEY=VALUES"),
+        ("check redis --workers 2", "only a study is shared among workers"),
         ("compare a b --workers 2", "compare reads studies that were run, also those of several workers"),
     ] {
         let ran = Desk::new().kvtrial(words);

@@ -1,7 +1,8 @@
 //! One trial of a fleet: many workers report, one is heard.
 
 use super::account::Bookkeeper;
-use super::meet::{Attended, Stage, file_read, lead_ns, named};
+use super::input::SharedInput;
+use super::meet::{Attended, Stage, lead_ns, named};
 use super::tick::{Tick, TickSum};
 use super::{FleetEvent, FleetLink, FleetWorker, WorkerPlace};
 use crate::assignment::Assignment;
@@ -10,9 +11,8 @@ use crate::message::{Finish, FromWorker, Order, PhaseDone, Refusal, Task, ToWork
 use crate::shares::{ShareReport, finish_of_shares};
 use engine::{End, Outages, Settings};
 use host::Exit;
-use jobkit::{Job, JobError, Params, Share, TrialSetup};
+use jobkit::{JobError, Share, TrialSetup};
 use measure::monotonic_ns;
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 use store::Capabilities;
 use study::{Reason, ReasonKind};
@@ -23,16 +23,12 @@ const KILLED_WITHIN: Duration = Duration::from_secs(1);
 /// How often the progress of all is reported.
 const PROGRESS_EVERY: Duration = Duration::from_millis(100);
 
-/// Gives a job with its input read.
-type Jobs<'a> = &'a dyn Fn(&Params) -> Result<Arc<dyn Job>, JobError>;
-
 /// Hands out a trial in shares, and hears the workers until the last of them has left.
 pub(super) fn attend(
     link: &mut dyn FleetLink,
     workers: Vec<FleetWorker>,
     assignment: &Assignment,
-    declared: Capabilities,
-    job: Jobs<'_>,
+    input: SharedInput<'_>,
     hearing: &mut dyn Hearing,
 ) -> Departure {
     let shares = Share::split(assignment.settings.clients, workers.len() as u32);
@@ -47,9 +43,7 @@ pub(super) fn attend(
         workers,
         attended,
         assignment,
-        file: file_read(assignment),
-        declared,
-        job,
+        input,
         hearing,
         books,
         lead_ns,
@@ -65,11 +59,7 @@ struct Attending<'a> {
     workers: Vec<FleetWorker>,
     attended: Vec<Attended>,
     assignment: &'a Assignment,
-    /// The file that it reads.
-    file: Option<String>,
-    /// What the store declares it can do.
-    declared: Capabilities,
-    job: Jobs<'a>,
+    input: SharedInput<'a>,
     hearing: &'a mut dyn Hearing,
     books: Bookkeeper,
     /// How far ahead of a start workers hear of it.
@@ -85,8 +75,7 @@ impl Attending<'_> {
     fn carry_out(mut self, shares: &[Share]) -> Departure {
         for (at, share) in shares.iter().enumerate() {
             let settings = Settings { share: Some(*share), ..self.assignment.settings };
-            let data = self.file.clone().or_else(|| self.assignment.data.clone());
-            let task = Task::Trial(Assignment { settings, data, ..self.assignment.clone() });
+            let task = Task::Trial(Assignment { settings, ..self.input.given(self.assignment) });
             self.send(at, &ToWorker::Do(Box::new(task)));
         }
         let (mut told, mut is_changed): (Option<Instant>, bool) = (None, false);
@@ -147,6 +136,10 @@ impl Attending<'_> {
                 }
             }
             FromWorker::Tells(told) => self.meet(at, Stage::Told(told)),
+            FromWorker::Lacks { from } => {
+                let piece = self.input.piece(from);
+                self.send(at, &ToWorker::Piece(piece));
+            }
             FromWorker::Begins(phase) => self.meet(at, Stage::Begins(phase)),
             FromWorker::Ready => self.meet(at, Stage::AtLine),
             FromWorker::Finished(finish) => self.meet(at, Stage::Finished(finish)),
@@ -165,7 +158,8 @@ impl Attending<'_> {
             FromWorker::Refused(refusal) => {
                 let is_first = self.departure.is_none();
                 if is_first {
-                    self.hearing.hear(FromWorker::Refused(named(refusal, &worker.name, self.file.as_deref())));
+                    let file = self.input.file_needed(self.assignment);
+                    self.hearing.hear(FromWorker::Refused(named(refusal, &worker.name, file.as_deref())));
                 }
                 self.stop_others(at);
             }
@@ -334,10 +328,10 @@ impl Attending<'_> {
 
     fn joined(&self, shares: Vec<Finish>) -> Result<Finish, JobError> {
         let assignment = self.assignment;
-        let job = (self.job)(&assignment.params)?;
+        let job = (self.input.job)(&assignment.params)?;
         let capabilities = self.attended[0].opened.as_ref().map(|opened| opened.capabilities.clone());
         let capabilities = capabilities.ok_or_else(|| JobError("no worker has opened the store".into()))?;
-        let capabilities = Capabilities { sets: self.declared.sets, ..capabilities };
+        let capabilities = Capabilities { sets: self.input.declared.sets, ..capabilities };
         let keeps = capabilities.keeps;
         let setup = TrialSetup::alone(assignment.settings.slots(), capabilities, assignment.seed);
         finish_of_shares(job.as_ref(), job.trial(&setup).as_ref(), keeps, shares)

@@ -2,11 +2,10 @@
 
 use super::FleetWorker;
 use super::tick::TickSum;
-use crate::assignment::Assignment;
 use crate::message::{Finish, FromWorker, OpenedStore, PhaseDone, Refusal, UnderWay};
+use crate::plan::MOST_SENT_BYTES;
 use crate::shares::ShareReport;
 use jobkit::Share;
-use std::path::Path;
 use std::time::{Duration, Instant};
 
 /// How far ahead of a common start workers hear of it: this, and several times as long as a message may take.
@@ -97,20 +96,16 @@ pub(super) fn lead_ns(workers: &[FleetWorker]) -> u64 {
     LEAD.as_nanos() as u64 + slowest_ns * TIMES_AS_LONG
 }
 
-/// The file that a trial reads, by a path that means the same wherever a worker was started; `None`: it reads none.
-pub(super) fn file_read(assignment: &Assignment) -> Option<String> {
-    let path = Path::new(assignment.data.as_deref()?);
-    let absolute = std::path::absolute(path).ok().filter(|_| path.is_absolute() || path.exists())?;
-    Some(absolute.display().to_string())
-}
-
 /// Adds who could not do it, where that is not the same for all, and what helps there.
 pub(super) fn named(refusal: Refusal, worker: &str, file: Option<&str>) -> Refusal {
     match refusal {
         Refusal::Store(words) => Refusal::Store(format!("worker {worker}: {words}")),
         Refusal::Job(words) => {
             let remedy = file.map_or_else(String::new, |file| {
-                format!("; every worker's machine needs {file}: put it there under the same path")
+                format!(
+                    "; every worker's machine needs {file}, which is not sent: it has more than {} MiB. Put it there under the same path",
+                    MOST_SENT_BYTES >> 20
+                )
             });
             Refusal::Job(format!("worker {worker}: {words}{remedy}"))
         }

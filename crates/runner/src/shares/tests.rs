@@ -74,6 +74,7 @@ fn assignment(settings: Settings) -> Assignment {
         job: "crud".into(),
         script: None,
         data: None,
+        file: None,
         params: jobkit::Params::new(),
         seed: 42,
         spec: Spec::private("ram"),

@@ -6,7 +6,11 @@ use crate::message::{FromWorker, Order, Task, ToWorker};
 use crate::shares::ShareReport;
 use crate::worker::bench::{Bench, Link};
 use crate::worker::work::perform;
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD as BASE64;
+use data::sent::{ArrivingFile, FileLabel};
 use engine::Begin;
+use host::Exit;
 use host::worker::{Forked, inside};
 use host::{Received, Receiver, Sender};
 use jobkit::{JobError, JobInfo};
@@ -29,6 +33,17 @@ pub fn serve_fork_server() {
     while let Some(command) = ends.next() {
         let ToWorker::Do(task) = command else { continue }; // an order to one that has ended meanwhile
         _last = None; // only now may another process get its id
+        match ends.fetch(&task) {
+            Ok(Fetched::All) => {}
+            Ok(Fetched::Stopped) => {
+                ends.say_for_the_dead(&FromWorker::Ended { exit: Exit::Status(0), words: String::new() });
+                continue;
+            }
+            Err(problem) => {
+                ends.say_for_the_dead(&FromWorker::NotForked { problem });
+                continue;
+            }
+        }
         let (info, job_cache) = match at_hand(&task, &mut caches) {
             Ok(at_hand) => at_hand,
             Err(JobError(problem)) => {
@@ -75,14 +90,14 @@ fn at_hand<'a>(
 }
 
 /// What an input is read for.
-type Key = (&'static str, Option<String>, u64);
+type Key = (&'static str, Option<String>, Option<FileLabel>, u64);
 
 /// The job cache of an assignment's input; the last used is the last.
 fn job_cache<'a>(caches: &'a mut Vec<(Key, JobCache)>, job: &'static JobInfo, assignment: &Assignment) -> &'a JobCache {
-    let key = (job.name, assignment.data.clone(), assignment.seed);
+    let key = (job.name, assignment.data.clone(), assignment.file.clone(), assignment.seed);
     let kept = caches.iter().position(|(known, _)| *known == key).map(|at| caches.remove(at));
     let kept = kept.unwrap_or_else(|| {
-        let job_cache = JobCache::new(job, key.1.clone(), key.2);
+        let job_cache = JobCache::new(job, key.1.clone(), key.3);
         (key, job_cache)
     });
     if caches.len() >= SHELVES {
@@ -90,6 +105,14 @@ fn job_cache<'a>(caches: &'a mut Vec<(Key, JobCache)>, job: &'static JobInfo, as
     }
     caches.push(kept);
     &caches[caches.len() - 1].1
+}
+
+/// How it went with the input of a task.
+enum Fetched {
+    /// It is here.
+    All,
+    /// It is no longer wanted.
+    Stopped,
 }
 
 /// The channel to kvtrial.
@@ -102,6 +125,23 @@ struct Ends {
 impl Ends {
     fn next(&mut self) -> Option<ToWorker> {
         next(self.receiver.as_mut()?)
+    }
+
+    /// Asks for the file that is a task's input, where it is sent and not here yet.
+    fn fetch(&mut self, task: &Task) -> Result<Fetched, String> {
+        let label = task.assignment().and_then(|assignment| assignment.file.as_ref());
+        let Some(mut arriving) = label.and_then(ArrivingFile::of) else { return Ok(Fetched::All) };
+        while let Some(from) = arriving.lacks() {
+            self.say_for_the_dead(&FromWorker::Lacks { from });
+            match self.next() {
+                Some(ToWorker::Piece(text)) => {
+                    arriving.add(&BASE64.decode(text).map_err(|error| format!("a piece of the input: {error}"))?)?;
+                }
+                Some(ToWorker::Order(Order::Stop)) | None => return Ok(Fetched::Stopped),
+                Some(_) => {} // said to one that has ended meanwhile
+            }
+        }
+        arriving.keep().map(|()| Fetched::All)
     }
 
     fn say_for_the_dead(&self, report: &FromWorker) {
@@ -152,7 +192,7 @@ fn take_orders(mut receiver: Receiver, heard: &mpsc::Sender<Heard>, stop: &Atomi
                 changed.store(true, Ordering::Relaxed);
                 continue;
             }
-            ToWorker::Do(_) => continue,
+            ToWorker::Do(_) | ToWorker::Piece(_) => continue,
         };
         let _ = heard.send(said); // fails only when the worker asks no more
     }

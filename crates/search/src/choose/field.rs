@@ -58,7 +58,8 @@ impl Laps for Field<'_, '_> {
         let record = match self.lab.trial(planned, &format!("{} {round}", self.stage)) {
             Ok(Some(record)) => record,
             Ok(None) => return Ok(Lap::Stopped),
-            Err(error @ RunError::Record(_)) => return Err(error),
+            // A lost worker says nothing of the store.
+            Err(error @ (RunError::Record(_) | RunError::Broken { .. })) => return Err(error),
             // One that cannot be run here is out, and the others go on.
             Err(_) => return Ok(Lap::NotRun),
         };
