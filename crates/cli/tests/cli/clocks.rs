@@ -48,6 +48,24 @@ fn values_of_a_node_whose_clock_is_ahead_are_gone_before_their_time_and_those_of
 }
 
 #[test]
+#[ignore = "minutes: Java servers"]
+fn acknowledged_writes_of_cassandra_are_lost_where_the_node_that_took_an_earlier_one_was_ahead() {
+    if let Some(obstacle) = obstacle() {
+        return eprintln!("not tried: {obstacle}");
+    }
+    let desk = Desk::new();
+    let load = "--set workload=a --set records=50 --set seconds=14 --clients 12 --seed 46 --out out";
+    let mut command = desk.command_with_own_cache(&format!("run {}", once("ycsb", "cassandra,nodes=3", &[load])));
+    let ran = desk.finished(command.args(["--fault", "at 4s clock 2 by 30s for 4s"]).output().unwrap());
+    let trial = &ran.only()["trials"][0];
+    assert_eq!(trial["faults"][0]["problem"], Value::Null, "{}", trial["faults"]);
+    let (lost, history) = (trial["writes"]["lost"].as_u64().unwrap(), &trial["history"]);
+    assert!(lost > 0 && history["contradicted_keys"].as_u64() >= Some(lost), "{lost} lost: {history}\n{}", ran.said());
+    let said = ran.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(said.contains("'at 4s clock 2 by 30s for 4s (node2)'"), "{}", ran.said());
+}
+
+#[test]
 fn nothing_is_left_in_shared_memory_when_kvtrial_and_its_nodes_are_killed() {
     if let Some(obstacle) = obstacle() {
         return eprintln!("not tried: {obstacle}");
