@@ -13,9 +13,8 @@
 //! of before the last write: what a job sees of that is counted as wrong.
 //!
 //! Nothing is sent twice: the driver has no retries and no speculative executions here. It goes on with another node when it has no
-//! connection to the first. Every key has one node that coordinates its requests as long as it lives: a later write has the later time
-//! only by the same clock, and plain writes and transactions meet on the same key. So the driver is not told how keyspaces are
-//! replicated; of what it then takes for the only replica, the first on the ring, it makes the coordinator.
+//! connection to the first. It is not told how keyspaces are replicated, so it takes any node for each request, and that node's clock gives a write its time: of two
+//! writes the one with the later time stays, whichever came first. Nodes of one machine have one clock.
 //!
 //! Compare-and-set is a lightweight transaction on the value (`IF v = ?`, `IF NOT EXISTS`). So is a delete (`IF EXISTS`): a plain one does
 //! not say whether there was a key. Transactions that meet on a key are answered with a timeout by Cassandra 5.0 with several replicas,

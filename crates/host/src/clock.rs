@@ -72,7 +72,7 @@ impl ClockLibrary {
 }
 
 impl Nodes {
-    /// Moves the time of day of a node ahead of the machine's by so many milliseconds, or behind it; returns when the node says that time.
+    /// Moves the time of day of a node ahead of the machine's by these milliseconds, or behind it; returns when the node says that time.
     ///
     /// # Errors
     /// Its clock is moved already, cannot be, or did not move.

@@ -153,7 +153,7 @@ impl Cassandra {
             .default_execution_profile_handle(profile.into_handle())
             .connection_timeout(CONNECT_TIMEOUT)
             .pool_size(PoolSize::PerHost(connections))
-            // See the first page: a key has one coordinator.
+            // See the first page: any node coordinates a request.
             .fetch_schema_metadata(false)
             .driver_config_reporting(false);
         if let Some(user) = &self.first().user {
@@ -313,8 +313,7 @@ impl Store for Cassandra {
             ("serial_consistency", "serial".into()),
             (
                 "sessions",
-                "each request goes to the first replica of its key, to another node where that cannot be reached"
-                    .into(),
+                "each request goes to any node that can be reached, whose clock gives a write its time".into(),
             ),
             (CONNECTIONS.name, pool(self.connections)),
             ("delete", "a transaction (IF EXISTS): a plain one does not say whether there was a key".into()),

@@ -101,7 +101,7 @@ mod tests {
                 fault("at 6s add", "node3", 6.0, Some(7.0)),
                 fault("at 7s cut 1 for 2s", "node1", 7.0, Some(9.0)),
                 fault("at 8s kill 2", "node2", 8.0, None),
-                fault("at 8s clock 3 by 30s for 1s", "node3", 8.0, Some(9.0)),
+                fault("at 8s clock 3 by 30s for 2s", "node3", 8.0, Some(9.0)),
             ],
             ..TrialRecord::default()
         };

@@ -53,7 +53,7 @@ impl Log {
         let mut file = File::open(&self.path)?;
         let bytes = file.metadata()?.len();
         if bytes < self.seen_bytes {
-            // It was begun anew.
+            // It was emptied, or is another one.
             self.seen_bytes = 0;
             self.line.clear();
         }
@@ -98,7 +98,7 @@ mod tests {
         fs::write(&other, "saved\n").unwrap();
         assert!(next(), "a log that was not there before");
         fs::write(&one, "saved\n").unwrap();
-        assert!(next(), "a log that was begun anew");
+        assert!(next(), "a log that was emptied");
     }
 
     #[test]

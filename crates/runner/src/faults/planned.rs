@@ -12,6 +12,8 @@ const GRAMMAR: &str = "write 'at 5s kill 2', 'at 5s stop 2', 'at 8s restart 2', 
 pub(super) const CHANGE: &str = "at change:";
 /// Longest time that can be asked for.
 const LONGEST_S: f64 = 1e6;
+/// The shortest time for which a clock is moved: there and back it takes up to a second.
+const LEAST_APART: Duration = Duration::from_secs(2);
 /// The least by which a clock is moved, in milliseconds: a node's answer says only so exactly what time it is.
 const LEAST_OFFSET_MS: u64 = 200;
 
@@ -69,7 +71,14 @@ impl FromStr for PlannedFault {
             }
             ["at", at, "cut", of, "for", length] => (at, NodeAct::Strike(node(of)?, Stroke::Cut(lasting(length)?))),
             ["at", at, "clock", of, "by", by, "for", length] => {
-                let stroke = Stroke::Clock { by_ms: offset_ms(by)?, time: lasting(length)? };
+                let time = lasting(length)?;
+                if time < LEAST_APART {
+                    return Err(format!(
+                        "a clock moves when a second begins: it is off for {}s or longer",
+                        LEAST_APART.as_secs()
+                    ));
+                }
+                let stroke = Stroke::Clock { by_ms: offset_ms(by)?, time };
                 (at, NodeAct::Strike(node(of)?, stroke))
             }
             ["at", at, "add"] => (at, NodeAct::Add),
@@ -167,6 +176,7 @@ mod tests {
             "at 5s clock 2 by 0s for 3s",
             "at 5s clock 2 by --30s for 3s",
             "at 5s clock 2 by 100ms for 3s",
+            "at 5s clock 2 by 30s for 1s",
             "at 5s kill 2 for 3s",
             "at -1s kill 2",
             "at 5s add 2",
