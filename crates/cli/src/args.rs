@@ -71,7 +71,7 @@ pub enum Command {
     /// Check a store with its client for correctness: sizes, bytes, pipelines, many clients
     Check(CheckArguments),
     /// Kill stores while they write, start them again, and count the acknowledged writes that are lost
-    Crash(CrashArguments),
+    Crash(Box<CrashArguments>),
     /// Prove the instrument on this machine; the result goes into every study made here
     Selftest(SelftestArguments),
     /// List every store: found or not, version, how to install it, what it can do
