@@ -21,7 +21,9 @@ pub use reading::{read, right_form};
 pub use recording::{FitArguments, KeepArgument, RecordArguments};
 pub use running::{OrderArgument, RunArguments};
 use search::Objective;
-pub use sharing::{NatsFileArguments, SharingArguments, WorkerArguments, WorkersArgument};
+#[cfg(feature = "workers")]
+pub use sharing::NatsFileArguments;
+pub use sharing::{SharingArguments, WorkerArguments, WorkersArgument};
 use std::path::PathBuf;
 use std::time::Duration;
 use values::{duration, key_value, objective};
