@@ -21,7 +21,9 @@ pub use reading::{read, right_form};
 pub use recording::{FitArguments, KeepArgument, RecordArguments};
 pub use running::{OrderArgument, RunArguments};
 use search::Objective;
-pub use sharing::{NatsFileArguments, SharingArguments, WorkerArguments, WorkersArgument};
+#[cfg(feature = "workers")]
+pub use sharing::NatsFileArguments;
+pub use sharing::{SharingArguments, WorkerArguments, WorkersArgument};
 use std::path::PathBuf;
 use std::time::Duration;
 use values::{duration, key_value, objective};
@@ -71,7 +73,7 @@ pub enum Command {
     /// Check a store with its client for correctness: sizes, bytes, pipelines, many clients
     Check(CheckArguments),
     /// Kill stores while they write, start them again, and count the acknowledged writes that are lost
-    Crash(CrashArguments),
+    Crash(Box<CrashArguments>),
     /// Prove the instrument on this machine; the result goes into every study made here
     Selftest(SelftestArguments),
     /// List every store: found or not, version, how to install it, what it can do

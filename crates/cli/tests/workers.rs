@@ -6,6 +6,8 @@
 mod apart;
 #[path = "common/mod.rs"]
 mod common;
+#[path = "workers/crashes.rs"]
+mod crashes;
 #[path = "workers/hub.rs"]
 mod hub;
 #[path = "workers/logins.rs"]

@@ -102,7 +102,7 @@ pub(crate) fn seen_in(reply: &OwnedReply, set: WriteSet, client: u32, key: u32) 
 /// Returns what all clients did and saw; the reads of `after`, when all was over, are those of one client more.
 pub fn history(ledger: &AckLedger, after: &[Glance]) -> Vec<Encounter> {
     let mut all = Vec::new();
-    for client in 0..ledger.clients() {
+    for client in ledger.clients() {
         let page = ledger.page(client);
         let written = |(version, it): (u64, SentWrite)| Encounter {
             client,
@@ -117,7 +117,7 @@ pub fn history(ledger: &AckLedger, after: &[Glance]) -> Vec<Encounter> {
         all.extend((1..).zip(page.entries()).map(written));
         all.extend(page.glances().iter().map(|glance| glance.encounter(client)));
     }
-    all.extend(after.iter().map(|glance| glance.encounter(ledger.clients())));
+    all.extend(after.iter().map(|glance| glance.encounter(ledger.clients().end)));
     all
 }
 

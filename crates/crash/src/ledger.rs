@@ -9,6 +9,7 @@ use crate::glance::Glance;
 use serde::{Deserialize, Serialize};
 use std::fs::{File, OpenOptions};
 use std::io;
+use std::ops::Range;
 use std::os::fd::{AsRawFd, FromRawFd};
 use std::path::{Path, PathBuf};
 use std::ptr::NonNull;
@@ -34,7 +35,7 @@ impl WriteKind {
         }
     }
 
-    fn of(code: u64) -> WriteKind {
+    pub(crate) fn of(code: u64) -> WriteKind {
         match code {
             1 => WriteKind::Put,
             2 => WriteKind::Append,
@@ -57,6 +58,13 @@ pub struct SentWrite {
     pub acknowledged_at_ns: Option<u64>,
 }
 
+impl SentWrite {
+    /// Returns key and kind as a number.
+    pub(crate) fn what(&self) -> u64 {
+        u64::from(self.key) | self.kind.code() << 32
+    }
+}
+
 /// What an acknowledgement after the moment of the crash means.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum LateAnswer {
@@ -70,6 +78,8 @@ pub enum LateAnswer {
 pub struct AckLedger {
     file: File,
     memory: NonNull<AtomicU64>,
+    /// The number of its first client.
+    first: u32,
     clients: u32,
     capacity: u32,
 }
@@ -97,6 +107,14 @@ impl AckLedger {
     /// # Errors
     /// The system's.
     pub fn create(clients: u32, capacity: u32) -> io::Result<AckLedger> {
+        AckLedger::create_of(0..clients, capacity)
+    }
+
+    /// Makes one for these of all clients.
+    ///
+    /// # Errors
+    /// The system's.
+    pub fn create_of(clients: Range<u32>, capacity: u32) -> io::Result<AckLedger> {
         // SAFETY: the name is a C string; the descriptor is new and nobody else's.
         let file = unsafe {
             let descriptor = libc::memfd_create(c"kvtrial-ledger".as_ptr(), libc::MFD_CLOEXEC);
@@ -105,7 +123,7 @@ impl AckLedger {
             }
             File::from_raw_fd(descriptor)
         };
-        file.set_len(AckLedger::bytes(clients, capacity) as u64)?;
+        file.set_len(AckLedger::bytes(clients.end - clients.start, capacity) as u64)?;
         AckLedger::map(file, clients, capacity)
     }
 
@@ -118,7 +136,7 @@ impl AckLedger {
         if file.metadata()?.len() != AckLedger::bytes(clients, capacity) as u64 {
             return Err(io::Error::other("the ledger has a different size"));
         }
-        AckLedger::map(file, clients, capacity)
+        AckLedger::map(file, 0..clients, capacity)
     }
 
     /// Returns where another process of the same user finds it while this one lives.
@@ -134,7 +152,8 @@ impl AckLedger {
         clients as usize * AckLedger::numbers_of_page(capacity) * size_of::<AtomicU64>()
     }
 
-    fn map(file: File, clients: u32, capacity: u32) -> io::Result<AckLedger> {
+    fn map(file: File, range: Range<u32>, capacity: u32) -> io::Result<AckLedger> {
+        let (first, clients) = (range.start, range.end - range.start);
         let bytes = AckLedger::bytes(clients, capacity);
         // SAFETY: a new mapping of an open file of at least this size, which nobody shortens.
         let memory = unsafe {
@@ -151,50 +170,51 @@ impl AckLedger {
             return Err(io::Error::last_os_error());
         }
         let memory = NonNull::new(memory.cast()).ok_or_else(|| io::Error::other("mapped at no address"))?;
-        Ok(AckLedger { file, memory, clients, capacity })
+        Ok(AckLedger { file, memory, first, clients, capacity })
     }
 
-    /// Returns how many clients have a page.
-    pub fn clients(&self) -> u32 {
-        self.clients
+    /// Returns the numbers of the clients that have a page.
+    pub fn clients(&self) -> Range<u32> {
+        self.first..self.first + self.clients
     }
 
-    /// Returns the page of a client, counted from 0.
+    /// Returns the page of a client, by its number.
     pub fn page(&self, client: u32) -> Page<'_> {
-        assert!(client < self.clients, "a ledger of {} clients has no client {client}", self.clients);
+        assert!(self.clients().contains(&client), "a ledger of clients {:?} has no client {client}", self.clients());
         let numbers = AckLedger::numbers_of_page(self.capacity);
         // SAFETY: within the mapping, as the client is one of its clients; any bytes are valid numbers, and all access is atomic.
-        let numbers =
-            unsafe { std::slice::from_raw_parts(self.memory.as_ptr().add(client as usize * numbers), numbers) };
+        let numbers = unsafe {
+            std::slice::from_raw_parts(self.memory.as_ptr().add((client - self.first) as usize * numbers), numbers)
+        };
         Page { numbers, capacity: self.capacity }
     }
 
     /// Notes that the store begins, or has ended, a checkpoint or compaction it was told to make.
     pub fn turn_upkeep(&self) {
-        self.page(0).numbers[UPKEEP].fetch_add(1, Ordering::AcqRel);
+        self.page(self.first).numbers[UPKEEP].fetch_add(1, Ordering::AcqRel);
     }
 
     /// Returns whether the store is at what it was told to do.
     pub fn is_at_upkeep(&self) -> bool {
-        self.page(0).numbers[UPKEEP].load(Ordering::Acquire) % 2 == 1
+        self.page(self.first).numbers[UPKEEP].load(Ordering::Acquire) % 2 == 1
     }
 
     /// Returns the time of each acknowledgement, of all clients, in order.
     pub fn acknowledged_at_ns(&self) -> Vec<u64> {
         let of = |client| self.page(client).entries().into_iter().filter_map(|entry| entry.acknowledged_at_ns);
-        let mut all: Vec<u64> = (0..self.clients).flat_map(of).collect();
+        let mut all: Vec<u64> = self.clients().flat_map(of).collect();
         all.sort_unstable();
         all
     }
 
     /// Returns whether some client had a write acknowledged, or failed.
     pub fn any_began(&self) -> bool {
-        (0..self.clients).any(|client| self.page(client).sent() > 1)
+        self.clients().any(|client| self.page(client).sent() > 1)
     }
 
     /// Returns whether every client had a write acknowledged, or failed.
     pub fn all_began(&self) -> bool {
-        (0..self.clients).all(|client| self.page(client).sent() > 1)
+        self.clients().all(|client| self.page(client).sent() > 1)
     }
 }
 

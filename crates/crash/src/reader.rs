@@ -39,7 +39,7 @@ pub fn read(
     let mut client = BlockingClient::believing(64 << 20, store, PIPELINE, deadline)?;
     let mut findings = Findings::default();
     let mut glances = Vec::new();
-    for number in 0..ledger.clients() {
+    for number in ledger.clients() {
         let sent = ledger.page(number).entries_at(crash_at_ns, late);
         let keys = keys(ledger, number);
         let mut all = Vec::with_capacity(keys as usize);
@@ -79,7 +79,7 @@ pub fn left_over(
     deadline: Duration,
 ) -> Result<Option<String>, StoreError> {
     let mut client = BlockingClient::open(store, PIPELINE, deadline)?;
-    for number in 0..ledger.clients() {
+    for number in ledger.clients() {
         // Clients delete some of their keys again.
         let keys: Vec<_> = (0..PIPELINE).map(|it| key(set.number, number, it)).collect();
         let replies = client.pipelined(&keys.iter().map(|key| Operation::Get { key }).collect::<Vec<_>>())?;
@@ -99,7 +99,7 @@ pub fn left_over(
 /// It cannot be reached.
 pub fn clear(store: &dyn Store, ledger: &AckLedger, set: WriteSet, deadline: Duration) -> Result<(), StoreError> {
     let mut client = BlockingClient::open(store, PIPELINE, deadline)?;
-    for number in 0..ledger.clients() {
+    for number in ledger.clients() {
         let keys = keys(ledger, number);
         for first in (0..keys).step_by(BATCH as usize) {
             let bytes: Vec<_> = (first..keys.min(first + BATCH)).map(|it| key(set.number, number, it)).collect();

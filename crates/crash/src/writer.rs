@@ -60,10 +60,10 @@ pub fn write(
 ) -> Result<(), StoreError> {
     let per_thread = match store.threading() {
         Threading::PerClient => 1,
-        Threading::Shared => ledger.clients(),
+        Threading::Shared => ledger.clients().len() as u32,
     };
     let appends = store.capabilities().has(OperationKind::Append);
-    let firsts = (0..ledger.clients()).step_by(per_thread as usize);
+    let firsts = ledger.clients().step_by(per_thread as usize);
     std::thread::scope(|scope| {
         let threads: Vec<_> = firsts
             .map(|first| {
@@ -163,9 +163,10 @@ impl WritingClient<'_> {
         })
     }
 
-    /// Returns a key that somebody has written lately, and whose it is.
+    /// Returns a key that somebody of this ledger has written lately, and whose it is.
     fn written_lately(&mut self) -> Option<(u32, u32)> {
-        let client = self.draws.below(u64::from(self.ledger.clients())) as u32;
+        let all = self.ledger.clients();
+        let client = all.start + self.draws.below(all.len() as u64) as u32;
         let page = self.ledger.page(client);
         let sent = page.sent();
         let back = self.draws.below(u64::from(sent.min(RECENT))) as u32;

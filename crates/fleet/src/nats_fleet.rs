@@ -15,10 +15,8 @@ use std::time::{Duration, Instant};
 
 /// How often a study calls for workers while it lacks some.
 const CALL_EVERY: Duration = Duration::from_millis(300);
-
 /// How long it waits for a letter before it looks around.
 const LOOK: Duration = Duration::from_millis(25);
-
 /// How long a worker that was lost may take to come back before the next trial.
 const BACK_WITHIN: Duration = Duration::from_secs(10);
 

@@ -12,7 +12,7 @@ mod supply;
 
 use crate::error::RunError;
 use crate::execution::Execution;
-use cutting::Cutting;
+use cutting::{Cutting, lost_worker};
 use host::{Installation, KeptDirectory, Opening};
 use jobkit::Stroke;
 use std::path::PathBuf;
@@ -128,9 +128,17 @@ pub fn crash(
             None => opening.installation(request.info, &request.spec).map_err(RunError::Store)?,
         };
         let supply = supply.as_ref();
-        let made =
-            Cutting { request, execution, stop, installation: &installation, supply, cut, recovery }.make(hear)?;
-        let Some(mut made) = made else { return Ok(false) };
+        let made = Cutting { request, execution, stop, installation: &installation, supply, cut, recovery }.make(hear);
+        if let Some(worker) = lost_worker(&made) {
+            let not_measured = Some(format!("a worker was lost, and with it what it had written: {worker}"));
+            installation.abandon().map_err(RunError::Store)?;
+            if stop.load(Ordering::Relaxed) {
+                return Ok(false);
+            }
+            hear(Crashed::Cut(&CrashCut { cut, seed: request.seed, not_measured, ..CrashCut::default() }));
+            continue;
+        }
+        let Some(mut made) = made? else { return Ok(false) };
         recovery = made.recovery_s.map(Duration::from_secs_f64).or(recovery);
         // What was damaged is not written to again.
         let is_mounted = supply.is_none_or(Supply::is_mounted);

@@ -48,6 +48,11 @@ pub(crate) trait Hearing {
     /// Returns whether the worker is to stop, and why.
     fn wish(&mut self) -> Wish;
 
+    /// Whether what befalls the clients from now on is the work of a crash.
+    fn is_struck(&self) -> bool {
+        false
+    }
+
     /// Whether the change of nodes that its job asked for is over.
     fn is_changed(&self) -> bool {
         false

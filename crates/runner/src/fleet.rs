@@ -11,12 +11,14 @@ mod input;
 mod local;
 mod meet;
 pub(crate) mod tick;
+mod writers;
 
 pub use account::FleetAccount;
 pub use local::LocalFleet;
 
+use crate::assignment::Assignment;
 use crate::execution::{Departure, Hearing, Wish, Workers};
-use crate::message::Task;
+use crate::message::{CrashTask, CrashTurn, FromWorker, Refusal, Task};
 use data::sent::FileToSend;
 use input::SharedInput;
 use jobkit::{Job, JobError, Params};
@@ -166,20 +168,37 @@ impl Fleet {
         job: &dyn Fn(&Params) -> Result<Arc<dyn Job>, JobError>,
         hearing: &mut dyn Hearing,
     ) -> Departure {
-        let Task::Trial(assignment) = task else { return self.here.carry_out(task, hearing) };
+        let shared = match task {
+            Task::Trial(assignment) => SharedTask::Trial(assignment),
+            Task::Crash(crash) if matches!(crash.turn, CrashTurn::Write { .. }) => SharedTask::Writing(crash),
+            other => return self.here.carry_out(other, hearing),
+        };
         let mut link = self.link.lock().unwrap_or_else(PoisonError::into_inner);
         let gathered = link.gather(&digest(task), &mut || hearing.wish() == Wish::GoOn);
-        match gathered {
-            Ok(workers) => {
+        match (gathered, shared) {
+            (Ok(workers), SharedTask::Writing(crash)) => writers::attend(link.as_mut(), workers, crash, hearing),
+            (Ok(workers), SharedTask::Trial(assignment)) => {
                 let declared = layers::declared(info, &assignment.spec);
                 let (file, files_seen) = (self.file.as_ref(), link.files_seen());
                 let input = SharedInput { declared, job, file, files_seen };
                 attend::attend(link.as_mut(), workers, assignment, input, hearing)
             }
-            Err(_) if hearing.wish() != Wish::GoOn => Departure::Done,
-            Err(words) => Departure::Lost(words),
+            (Err(_), _) if hearing.wish() != Wish::GoOn => Departure::Done,
+            (Err(words), SharedTask::Trial(_)) => Departure::Lost(words),
+            // The crashes behind this one would wait for them again.
+            (Err(words), SharedTask::Writing(_)) => {
+                hearing.hear(FromWorker::Refused(Refusal::Unsuited(words)));
+                Departure::Done
+            }
         }
     }
+}
+
+/// The tasks that workers share; what is none of them one process does.
+enum SharedTask<'a> {
+    Trial(&'a Assignment),
+    /// Writing until a crash.
+    Writing(&'a CrashTask),
 }
 
 /// Returns the digest of what is to be done, by which all workers of a trial know that they mean the same.

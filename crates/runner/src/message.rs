@@ -9,6 +9,7 @@ use crate::fleet::tick::Tick;
 use crate::shares::ShareFound;
 use crate::shares::ShareReport;
 use check::CaseResult;
+use crash::LedgerParcel;
 use engine::Outcome;
 use host::Location;
 use jobkit::Params;
@@ -18,8 +19,8 @@ use std::path::PathBuf;
 use std::time::Duration;
 use store::{Capabilities, Facts, LevelKnown};
 use study::{
-    Answer, CrashFindings, CurvePoint, Durability, DurabilitySource, LeftCount, Reason, Spec, Stall, Target,
-    WriteAccount,
+    Answer, CrashFindings, CrashWriter, CurvePoint, Durability, DurabilitySource, LeftCount, Reason, Spec, Stall,
+    Target, WriteAccount,
 };
 
 /// From kvtrial.
@@ -113,7 +114,7 @@ pub(crate) struct CrashTask {
     pub(crate) location: Location,
     pub(crate) turn: CrashTurn,
     /// Where the ledger is, and its shape.
-    pub(crate) ledger: PathBuf,
+    pub(crate) ledger: LedgerPlace,
     pub(crate) clients: u32,
     pub(crate) capacity: u32,
     /// Number and seed of the set of writes.
@@ -130,6 +131,15 @@ impl CrashTask {
     }
 }
 
+/// The place of the ledger that a worker writes or reads.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum LedgerPlace {
+    /// In memory that kvtrial shares.
+    Shared(PathBuf),
+    /// In the worker's own memory, for its clients from this number on: it is sent when nobody writes any more.
+    Own { first: u32 },
+}
+
 /// A worker's part in a crash.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum CrashTurn {
@@ -139,6 +149,13 @@ pub(crate) enum CrashTurn {
     Open,
     /// The worker reads everything that was sent; in the user's own store it then deletes that.
     Read { crash_at_ns: u64, late: crash::LateAnswer, reading: crash::Reading },
+}
+
+/// How many clients have had a write acknowledged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum ClientsBegun {
+    Some,
+    All,
 }
 
 /// The work a store has to do again and again while clients write.
@@ -207,6 +224,14 @@ pub(crate) enum FromWorker {
     Case(CaseResult),
     /// All cases of a check are over.
     Checked(Box<check::CheckReport>),
+    /// Of one of several workers that write until a crash: whether all of its clients, or some, had a write acknowledged.
+    Began(ClientsBegun),
+    /// Of the same, or said in the name of all of them: a part of the ledger.
+    Ledger(Box<LedgerParcel>),
+    /// Of the same: that were all the parts.
+    LedgerSent { parcels: u64 },
+    /// Said in the name of all of them: who wrote.
+    Writers(Vec<CrashWriter>),
     /// The findings after a crash, how long the store took to open on what was left, and of a cluster what clients saw of each other's writes.
     CrashRead { opening: Duration, found: Box<CrashFindings>, history: Option<Box<study::History>> },
     /// The store's answer, in words.

@@ -170,6 +170,9 @@ pub struct CrashCut {
     /// times are seconds from the crash; what was before it is negative.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub history: Option<History>,
+    /// The workers whose clients wrote, where there were several.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub writers: Vec<CrashWriter>,
     /// The nodes that failed, by name; empty where there is one.
     pub nodes: Vec<String>,
     /// The time for which clients went on writing after the crash, seconds; `None` where all nodes had failed for good.
@@ -183,10 +186,24 @@ pub struct CrashCut {
     pub again_s: Option<f64>,
     /// What the power cut did to the disk; `None` where there was none.
     pub power: Option<PowerCut>,
-    /// Why the cut measured nothing: nothing was at stake, or it was not the store that failed.
+    /// Why the cut measured nothing: nothing was at stake, it was not the store that failed, or a worker was lost that had written.
     pub not_measured: Option<String>,
     /// The store's files, if it broke the promise and they were to be kept.
     pub kept: Option<KeptFiles>,
+}
+
+/// A worker whose clients wrote until a crash.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct CrashWriter {
+    /// Its name.
+    pub name: String,
+    /// The number of its first client.
+    pub first_client: u32,
+    /// Its clients.
+    pub clients: u32,
+    /// The most by which times of its clock may be wrong, seconds. They are taken for the latest that they may be.
+    pub clock_error_s: f64,
 }
 
 /// The files of a store that broke its promise, left to the user.

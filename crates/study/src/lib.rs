@@ -52,8 +52,8 @@ pub use cell::{Cell, CellKey, PhaseSummary};
 pub use choice::{Alternative, Decision, MoreData, RaceEnd, Rejection, RejectionKind, StoreChoice};
 pub use class::Class;
 pub use crash::{
-    ClientSurvival, Crash, CrashCase, CrashCut, CrashFindings, CrashMeans, CrashMoment, KeptFiles, LOST_AGES_S,
-    Promise, StruckNodes,
+    ClientSurvival, Crash, CrashCase, CrashCut, CrashFindings, CrashMeans, CrashMoment, CrashWriter, KeptFiles,
+    LOST_AGES_S, Promise, StruckNodes,
 };
 pub use distribution::{LatencyDistribution, LatencyDistributions};
 pub use durability::{Durability, DurabilitySource, UnknownDurability};

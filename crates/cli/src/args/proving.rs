@@ -1,5 +1,6 @@
 //! Options of `check` and `crash`, which prove stores.
 
+use super::SharingArguments;
 use super::values::{disk_size, duration, whole};
 use crate::shell_words;
 use clap::builder::{EnumValueParser, PossibleValue, TypedValueParser};
@@ -72,6 +73,9 @@ pub struct CrashArguments {
     /// The longest value to write, in bytes
     #[arg(long, value_name = "N", default_value_t = 228, value_parser = whole(28, 65_536))]
     pub value_bytes: u32,
+    /// Several workers.
+    #[command(flatten)]
+    pub sharing: SharingArguments,
     /// Seed of what is written, and of the moment of each crash
     #[arg(long, value_name = "N", default_value_t = 42)]
     pub seed: u64,

@@ -63,7 +63,6 @@ fn unshared(arg: &str, texts: &[OsString]) -> Option<String> {
         "compare" => {
             "compare reads studies that were run, also those of several workers: kvtrial run JOB --workers N --out DIR"
         }
-        "crash" => "one process keeps what a store has acknowledged until it crashes; more writers: --clients N",
         _ => "only a study is shared among workers: kvtrial run JOB --workers N",
     };
     Some(words.to_owned())
@@ -135,7 +134,7 @@ mod tests {
             ("kvtrial run ycsb --rate -5", "use a number of operations per second above 0"),
             ("kvtrial run ycsb --clients -1", "use a whole number from 1 to 100000"),
             ("kvtrial run ycsb --out x --repeat 3", "--repeats"),
-            ("kvtrial crash redis --workers 3", "more writers: --clients N"),
+            ("kvtrial check redis --workers 3", "only a study is shared among workers"),
             ("kvtrial compare a b --workers=3", "compare reads studies that were run"),
         ] {
             let said = refused(line);

@@ -4,7 +4,7 @@ pub(super) mod case;
 mod plan;
 
 use super::run::{default_directory, redacted_command};
-use super::{fork_server, report_files, target};
+use super::{report_files, target, workers};
 use crate::args::CrashArguments;
 use crate::failure::{self, CommandFailure};
 use crate::output::{error_colour, note, print_painted};
@@ -23,7 +23,7 @@ pub fn crash(arguments: &CrashArguments) -> Result<u8, CommandFailure> {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
     let out = arguments.out.clone().unwrap_or_else(|| default_directory(now));
     let mut study = begin(arguments, &out, &base, &planned, now)?;
-    let execution = fork_server::execution();
+    let execution = workers::of_crashes(&arguments.sharing)?;
     let mut is_whole = true;
     let missing: Vec<u32> = crash_of(&mut study).cases.iter().map(|case| missing(case, arguments.cuts)).collect();
     let names: Vec<String> = planned.iter().map(|(_, spec)| spec.to_string()).collect();

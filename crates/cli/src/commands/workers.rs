@@ -7,6 +7,7 @@ use data::sent::FileToSend;
 use jobkit::TrialSetup;
 use runner::{Execution, Fleet, Histories, LocalFleet, Plan, PlannedCell};
 use store::Opener;
+use study::Target;
 #[cfg(feature = "workers")]
 use {
     crate::args::NatsFileArguments,
@@ -16,7 +17,6 @@ use {
     fleet::{
         FleetNews, NatsAddress, NatsFiles, NatsFleet, NatsServer, NatsSpec, ReachedBy, ServerPlace, WantedWorkers,
     },
-    study::Target,
 };
 
 /// Lets several workers carry out a plan, where that is asked for; waits until they are there. `others` are cells that a search may come to
@@ -27,21 +27,47 @@ use {
 pub fn share(plan: &mut Plan, others: &[PlannedCell], arguments: &SharingArguments) -> Result<(), CommandFailure> {
     let Some(workers) = arguments.workers else { return Ok(()) };
     check(plan, others, workers.count())?;
+    let is_private = plan.cells.iter().any(|cell| cell.spec.target == Target::Private);
+    let servers = if is_private { Servers::Private } else { Servers::Users };
     // As it is now, whatever becomes of it while workers are waited for.
     let file = if matches!(workers, WorkersArgument::Joining(_)) { plan.file_to_send()? } else { None };
     file.iter().for_each(FileToSend::keep);
-    plan.execution = match workers {
+    plan.execution = Execution::Fleet(fleet(workers, servers, arguments)?.sending(file));
+    Ok(())
+}
+
+/// Returns where crashes of stores that kvtrial starts are carried out; waits until the workers are there.
+///
+/// # Errors
+/// They are not there.
+pub fn of_crashes(arguments: &SharingArguments) -> Result<Execution, CommandFailure> {
+    match arguments.workers {
+        None => Ok(fork_server::execution()),
+        Some(workers) => Ok(Execution::Fleet(fleet(workers, Servers::Private, arguments)?)),
+    }
+}
+
+/// Whose servers the workers have to reach.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Servers {
+    /// Some that kvtrial starts.
+    Private,
+    /// The user's.
+    Users,
+}
+
+fn fleet(workers: WorkersArgument, servers: Servers, arguments: &SharingArguments) -> Result<Fleet, CommandFailure> {
+    match workers {
         WorkersArgument::Local(count) => {
             if arguments.nats.is_some() || arguments.bind.is_some() {
                 return Err(CommandFailure::usage(format!(
                     "--workers local:{count} needs no NATS; leave --nats and --bind out, or write --workers {count} for workers that join"
                 )));
             }
-            Execution::Fleet(Fleet::new(Box::new(LocalFleet::new(count, fork_server::line())), fork_server::line()))
+            Ok(Fleet::new(Box::new(LocalFleet::new(count, fork_server::line())), fork_server::line()))
         }
-        WorkersArgument::Joining(count) => joining(plan, count, file, arguments)?,
-    };
-    Ok(())
+        WorkersArgument::Joining(count) => joining(count, servers, arguments),
+    }
 }
 
 /// Refuses what several workers cannot share, with the setting that works.
@@ -78,7 +104,7 @@ fn check(plan: &Plan, others: &[PlannedCell], count: u32) -> Result<(), CommandF
 }
 
 #[cfg(not(feature = "workers"))]
-fn joining(_: &Plan, count: u32, _: Option<FileToSend>, _: &SharingArguments) -> Result<Execution, CommandFailure> {
+fn joining(count: u32, _: Servers, _: &SharingArguments) -> Result<Fleet, CommandFailure> {
     Err(CommandFailure::usage(format!(
         "this build reaches no other machines: build with --features workers, or full; or write --workers local:{count}"
     )))
@@ -86,14 +112,11 @@ fn joining(_: &Plan, count: u32, _: Option<FileToSend>, _: &SharingArguments) ->
 
 /// Claims workers that have joined over NATS.
 #[cfg(feature = "workers")]
-fn joining(
-    plan: &Plan,
-    count: u32,
-    file: Option<FileToSend>,
-    arguments: &SharingArguments,
-) -> Result<Execution, CommandFailure> {
-    let is_private = plan.cells.iter().any(|cell| cell.spec.target == Target::Private);
-    let reached_by = if is_private { ReachedBy::ThisMachine } else { ReachedBy::Anybody };
+fn joining(count: u32, servers: Servers, arguments: &SharingArguments) -> Result<Fleet, CommandFailure> {
+    let reached_by = match servers {
+        Servers::Private => ReachedBy::ThisMachine,
+        Servers::Users => ReachedBy::Anybody,
+    };
     let wanted = WantedWorkers { workers: count, within: arguments.join_within, reached_by };
     let mut nats = match &arguments.nats {
         Some(url) => {
@@ -111,7 +134,7 @@ fn joining(
         }
         false => CommandFailure::usage(words),
     })?;
-    Ok(Execution::Fleet(Fleet::new(Box::new(nats), fork_server::line()).sending(file)))
+    Ok(Fleet::new(Box::new(nats), fork_server::line()))
 }
 
 /// Returns the address of NATS that a user wrote, with its password in its place.

@@ -30,7 +30,7 @@ fn the_highest_rate_is_searched_for_with_clients_on_several_workers() {
     assert!(offered > 3, "{offered} rates were offered\n{}", ran.said());
 }
 
-/// All trials of a study, of which none was void and each was shared by so many workers.
+/// All trials of a study, of which none was void and each was shared by this number of workers.
 fn shared_trials(ran: &Ran, workers: usize) -> Vec<&Value> {
     assert_eq!(ran.status, 0, "{}", ran.said());
     let trials: Vec<&Value> = ran.cells().iter().flat_map(|cell| cell["trials"].as_array().unwrap()).collect();
@@ -41,15 +41,19 @@ fn shared_trials(ran: &Ran, workers: usize) -> Vec<&Value> {
     trials
 }
 
+/// What a search finds in little time, or, where the machine has much else to do, in more.
+fn searched(words: &str) -> Ran {
+    let within = |budget: &str| Desk::new().kvtrial(&format!("{words} --budget {budget} --out out"));
+    let in_time = |ran: &Ran| ran.status == 0;
+    Some(within("4s")).filter(in_time).or_else(|| Some(within("15s")).filter(in_time)).unwrap_or_else(|| within("60s"))
+}
+
 const SMALL: &str = "--set records=300 --set operations=1000 --clients 2";
 
 #[test]
 fn settings_are_tried_with_clients_on_several_workers_and_give_the_answer_of_one_process() {
-    let tune = |more: &str| {
-        Desk::new()
-            .kvtrial(&format!("tune ycsb -s redis {SMALL} --only --vary pipeline=1,8 --budget 4s --out out {more}"))
-    };
-    let ran = tune("--workers local:2");
+    let words = format!("tune ycsb -s redis {SMALL} --only --vary pipeline=1,8");
+    let ran = searched(&format!("{words} --workers local:2"));
     let trials = shared_trials(&ran, 2);
     let alone = Desk::new().run(&once("ycsb", "redis", &[SMALL]));
     let digest = &alone.cells()[0]["trials"][0]["answer"]["digest"];
@@ -58,7 +62,7 @@ fn settings_are_tried_with_clients_on_several_workers_and_give_the_answer_of_one
     let tune_found = &ran.study.as_ref().unwrap()["tune"];
     assert!(tune_found["gain"]["n"].as_u64().is_some_and(|pairs| pairs > 1), "{tune_found}");
     // Each value is looked at before anything starts.
-    let refused = tune("--workers local:2 --vary clients=2,1");
+    let refused = Desk::new().kvtrial(&format!("{words} --vary clients=2,1 --workers local:2"));
     assert!(refused.status == 2 && refused.stderr.contains("2 workers cannot share 1 client"), "{}", refused.said());
 }
 
@@ -80,8 +84,7 @@ fn a_search_ends_with_the_name_of_a_worker_that_is_lost() {
 
 #[test]
 fn stores_race_with_clients_on_several_workers() {
-    let stores = "-s redis -s memcached --budget 3s --out out --workers local:2";
-    let ran = Desk::new().kvtrial(&format!("choose ycsb {stores} {SMALL}"));
+    let ran = searched(&format!("choose ycsb -s redis -s memcached {SMALL} --workers local:2"));
     assert!(shared_trials(&ran, 2).len() >= 4, "{}", ran.said());
     let decisions = ran.study.as_ref().unwrap()["choice"]["decisions"].as_array().unwrap();
     assert!(decisions.iter().any(|decision| !decision["take"].as_array().unwrap().is_empty()), "{}", ran.said());
@@ -90,7 +93,6 @@ fn stores_race_with_clients_on_several_workers() {
 #[test]
 fn commands_for_one_process_say_why_and_what_several_can_do() {
     for (words, expected) in [
-        ("crash redis --workers 2", "more writers: --clients N"),
         ("check redis --workers 2", "only a study is shared among workers"),
         ("compare a b --workers 2", "compare reads studies that were run, also those of several workers"),
     ] {

@@ -57,7 +57,7 @@ fn power_cuts(crash: &Crash) -> String {
 }
 
 /// Returns the circumstances of a level's crashes: how long clients got no answer, whether the store was at the checkpoint or compaction
-/// it had been told to make, when it was killed again.
+/// it had been told to make, when it was killed again, and how many workers wrote.
 pub fn circumstances(case: &CrashCase) -> Vec<String> {
     let cuts = case.cuts.len();
     let mut words = Vec::new();
@@ -72,6 +72,15 @@ pub fn circumstances(case: &CrashCase) -> Vec<String> {
             units::duration(median),
             units::duration(*longest)
         ));
+    }
+    let workers = case.cuts.iter().map(|cut| cut.writers.len()).max().unwrap_or_default();
+    if workers > 0 {
+        let clocks = case.cuts.iter().flat_map(|cut| &cut.writers).map(|writer| writer.clock_error_s);
+        // Those of one machine have one.
+        let error_s = clocks.reduce(f64::max).filter(|error_s| *error_s > 0.0);
+        let known =
+            error_s.map_or_else(String::new, |it| format!(", whose clocks are known to {}", units::duration(it)));
+        words.push(format!("clients wrote on {workers} workers{known}"));
     }
     let idle: Vec<&str> = case.cuts.iter().filter_map(|cut| cut.not_measured.as_deref()).collect();
     if let Some(first) = idle.first() {
@@ -94,7 +103,7 @@ pub fn circumstances(case: &CrashCase) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::{circumstances, how};
-    use study::{Crash, CrashCase, CrashCut, CrashMeans, CrashMoment, DiskKind, StruckNodes};
+    use study::{Crash, CrashCase, CrashCut, CrashMeans, CrashMoment, CrashWriter, DiskKind, StruckNodes};
 
     #[test]
     fn crashes_are_said_as_they_were_made() {
@@ -158,6 +167,10 @@ mod tests {
             ["clients got no answer for 1.00 s (median of 3 cuts), at most 5.00 s; in 1 of 3 cuts until the end"]
         );
         assert_eq!(circumstances(&CrashCase { cuts: vec![CrashCut::default()], ..CrashCase::default() }), [""; 0]);
+        let writer = |clock_error_s| CrashWriter { clock_error_s, ..CrashWriter::default() };
+        let wrote = CrashCut { writers: vec![writer(0.000_05), writer(0.000_2)], ..CrashCut::default() };
+        let case = CrashCase { cuts: vec![CrashCut::default(), wrote], ..CrashCase::default() };
+        assert_eq!(circumstances(&case), ["clients wrote on 2 workers, whose clocks are known to 200 µs"]);
         let told = |at_it| CrashCut { at_it: Some(at_it), ..CrashCut::default() };
         let case = CrashCase { cuts: vec![told(true), told(false)], ..CrashCase::default() };
         assert_eq!(circumstances(&case), ["it was in the middle of one in 1 of 2 cuts"]);

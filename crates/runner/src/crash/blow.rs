@@ -78,12 +78,12 @@ impl Cutting<'_> {
         let is_embedded = matches!(self.request.info.opener, Opener::Embedded(_));
         let is_known = || !is_embedded || moment.worker.load(Ordering::Acquire) > 0;
         // A client that gets no turn must not hold the crash up.
-        let is_ready = || ledger.all_began() && is_known();
+        let is_ready = || moment.all_began(ledger) && is_known();
         while !is_ready() && first.is_none_or(|first| first.elapsed() < self.request.deadline) {
             if moment.over.load(Ordering::Acquire) {
                 return Ok(false);
             }
-            first = first.or_else(|| ledger.any_began().then(Instant::now));
+            first = first.or_else(|| moment.any_began(ledger).then(Instant::now));
             std::thread::sleep(LOOK);
         }
         let began = Instant::now();

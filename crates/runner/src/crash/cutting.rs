@@ -6,13 +6,14 @@ use super::supply::Supply;
 use super::{CrashRequest, Crashed};
 use crate::error::RunError;
 use crate::execution::{Departure, Execution};
-use crate::message::{CrashTask, CrashTurn, FromWorker, Task, Upkeep};
+use crate::message::{CrashTask, CrashTurn, FromWorker, LedgerPlace, Task, Upkeep};
 use crate::silence::Silence;
 use crate::supervisor::Supervisor;
 use crash::{AckLedger, LateAnswer, Reading, WriteSet};
 use engine::Settings;
 use host::Installation;
 use jobkit::{JobError, Params};
+use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 use store::{Opener, Support};
@@ -84,18 +85,22 @@ impl Cutting<'_> {
         };
         let turn = CrashTurn::Write { endurance: self.endurance(), reading: self.reading(), upkeep };
         let mut moment = Moment::default();
-        self.patiently(&|| ledger.any_began(), &mut || {
+        let is_begun = Cell::new(false);
+        self.patiently(&|| is_begun.get(), &mut || {
             moment = Moment::default();
-            std::thread::scope(|scope| {
+            let written = std::thread::scope(|scope| {
                 scope.spawn(|| self.strike(ledger, &moment));
-                let written = self.send(self.task(ledger, turn), &moment, &mut |said| {
-                    if let FromWorker::Opened(opened) = said {
-                        hear(Crashed::Opened(&opened.facts, opened.durability));
-                    }
+                let mut untaken = None;
+                let written = self.send(self.task(ledger, turn), &moment, &mut |said| match said {
+                    FromWorker::Opened(opened) => hear(Crashed::Opened(&opened.facts, opened.durability)),
+                    FromWorker::Ledger(parcel) => untaken = untaken.take().or(ledger.take(&parcel).err()),
+                    _ => {}
                 });
                 moment.over.store(true, Ordering::Release);
-                written
-            })
+                written.and_then(|()| untaken.map_or(Ok(()), |words| Err(self.lost(words))))
+            });
+            is_begun.set(moment.any_began(ledger));
+            written
         })?;
         Ok(moment)
     }
@@ -122,6 +127,7 @@ impl Cutting<'_> {
             cut: self.cut,
             seed: self.request.seed,
             wrote_s: lasted_s(began_at_ns, crash_at_ns),
+            writers: moment.writers(),
             nodes: if is_several { self.struck() } else { Vec::new() },
             outage_s: outage.map(|ended_at_ns| lasted_s(crash_at_ns, ended_at_ns)),
             dark_s: outage.map(|ended_at_ns| dark_s(&ledger.acknowledged_at_ns(), crash_at_ns, ended_at_ns)),
@@ -205,7 +211,7 @@ impl Cutting<'_> {
         loop {
             let done = attempt();
             let runs = matches!(self.request.info.opener, Opener::Server { .. }) && self.installation.is_alive();
-            let is_refused = matches!(done, Err(RunError::Unsuited { .. }));
+            let is_refused = matches!(done, Err(RunError::Unsuited { .. })) || lost_worker(&done).is_some();
             let is_last = is_refused || is_over() || begun.elapsed() > self.patience() || self.is_stopped();
             if done.is_ok() || !runs || is_last {
                 return done;
@@ -228,7 +234,7 @@ impl Cutting<'_> {
             spec: request.spec.clone(),
             location: self.installation.location().clone(),
             turn,
-            ledger: ledger.path(),
+            ledger: LedgerPlace::Shared(ledger.path()),
             clients: request.clients,
             capacity: CAPACITY,
             set: self.cut,
@@ -248,6 +254,9 @@ impl Cutting<'_> {
         let no_job = |_: &Params| Err(JobError("no job has a part in this".into()));
         let departure = self.execution.carry_out(&task, self.request.info, &no_job, &mut watching);
         let Watching { mut supervisor, refusal, .. } = watching;
+        if let Departure::Lost(which) = departure {
+            return Err(self.lost(which));
+        }
         let is_final = if self.outage().is_none() { &moment.striking } else { &moment.enough };
         if is_final.load(Ordering::Acquire) {
             return Ok(());
@@ -263,8 +272,24 @@ impl Cutting<'_> {
     }
 
     fn broken(&self, example: String) -> RunError {
-        let reason = Reason { kind: ReasonKind::WorkerDied, count: 1, example };
-        RunError::Broken { store: self.request.spec.to_string(), reason }
+        self.ended(ReasonKind::WorkerDied, example)
+    }
+
+    /// Nobody knows what a worker has written.
+    fn lost(&self, example: String) -> RunError {
+        self.ended(ReasonKind::WorkerLost, example)
+    }
+
+    fn ended(&self, kind: ReasonKind, example: String) -> RunError {
+        RunError::Broken { store: self.request.spec.to_string(), reason: Reason { kind, count: 1, example } }
+    }
+}
+
+/// The worker that was lost, and how, where that ended it.
+pub(super) fn lost_worker<T>(done: &Result<T, RunError>) -> Option<&str> {
+    match done {
+        Err(RunError::Broken { reason, .. }) if reason.kind == ReasonKind::WorkerLost => Some(&reason.example),
+        _ => None,
     }
 }
 

@@ -1,17 +1,24 @@
 //! What the thread that strikes and the one that listens to the worker know of each other.
 
 use crate::execution::{Hearing, Wish};
-use crate::message::{FromWorker, Refusal};
+use crate::message::{ClientsBegun, FromWorker, Refusal};
 use crate::supervisor::Supervisor;
+use crash::AckLedger;
 use std::sync::Mutex;
 use std::sync::PoisonError;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, Ordering};
+use study::CrashWriter;
 
 /// Times are 0 until they have come.
 #[derive(Default)]
 pub(super) struct Moment {
     pub(super) worker: AtomicI32,
     pub(super) began_at_ns: AtomicU64,
+    /// Of several workers, whose ledgers are not seen before the end: whether some client has begun, and whether all have.
+    some_began: AtomicBool,
+    all_began: AtomicBool,
+    /// Who they were.
+    writers: Mutex<Vec<CrashWriter>>,
     /// The blow is being struck: whatever happens to the clients from now on is its work.
     pub(super) striking: AtomicBool,
     pub(super) crash_at_ns: AtomicU64,
@@ -33,6 +40,21 @@ impl Moment {
     /// Returns when the crash came; `None`: not yet.
     pub(super) fn crash_at_ns(&self) -> Option<u64> {
         Some(self.crash_at_ns.load(Ordering::Acquire)).filter(|at| *at > 0)
+    }
+
+    /// Returns whether some client had a write acknowledged, or failed.
+    pub(super) fn any_began(&self, ledger: &AckLedger) -> bool {
+        self.some_began.load(Ordering::Acquire) || ledger.any_began()
+    }
+
+    /// Returns whether every client had.
+    pub(super) fn all_began(&self, ledger: &AckLedger) -> bool {
+        self.all_began.load(Ordering::Acquire) || ledger.all_began()
+    }
+
+    /// Returns the workers that wrote, where there were several.
+    pub(super) fn writers(&self) -> Vec<CrashWriter> {
+        self.writers.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// Notes why the blow was not struck.
@@ -62,12 +84,23 @@ impl Hearing for Watching<'_> {
             FromWorker::Started { pid } => self.moment.worker.store(pid, Ordering::Release),
             FromWorker::Ended { .. } => self.moment.over.store(true, Ordering::Release),
             FromWorker::Refused(refusal) => self.refusal = Some(refusal),
+            FromWorker::Began(begun) => {
+                self.moment.some_began.store(true, Ordering::Release);
+                self.moment.all_began.store(begun == ClientsBegun::All, Ordering::Release);
+            }
+            FromWorker::Writers(writers) => {
+                *self.moment.writers.lock().unwrap_or_else(PoisonError::into_inner) = writers;
+            }
             report => (self.heard)(report),
         }
     }
 
     fn hear_nothing(&mut self) {
         self.supervisor.hear_nothing();
+    }
+
+    fn is_struck(&self) -> bool {
+        self.moment.striking.load(Ordering::Acquire)
     }
 
     fn wish(&mut self) -> Wish {

@@ -132,7 +132,7 @@ fn operations_until(outcome: &Outcome, until_s: f64) -> f64 {
 }
 
 /// Returns the clock as it was in the middle of a trial, between what was read before and after.
-fn middle(before: ClockReading, after: Option<ClockReading>) -> ClockReading {
+pub(super) fn middle(before: ClockReading, after: Option<ClockReading>) -> ClockReading {
     let Some(after) = after else { return before };
     let astray_ns = after.offset_ns.abs_diff(before.offset_ns);
     ClockReading {

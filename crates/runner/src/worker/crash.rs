@@ -1,6 +1,6 @@
 //! What a worker does for a crash: its clients write until it is killed, or it reads what is left.
 
-use crate::message::{CrashTask, CrashTurn, FromWorker, OpenedStore, Refusal, Upkeep};
+use crate::message::{ClientsBegun, CrashTask, CrashTurn, FromWorker, LedgerPlace, OpenedStore, Refusal, Upkeep};
 use crate::worker::bench::{Bench, Link};
 use crate::worker::history::told;
 use crash::{AckLedger, After, Endurance, Reading};
@@ -23,8 +23,11 @@ pub(crate) fn carry_out(
     let refused = |error: StoreError| Refusal::Store(error.to_string());
     let facts = task.location.facts(store).map_err(refused)?;
     link.say(FromWorker::Opened(OpenedStore::of(&task.spec, facts, store.capabilities())));
-    let ledger = AckLedger::open(&task.ledger, task.clients, task.capacity)
-        .map_err(|error| Refusal::Store(format!("the ledger cannot be opened: {error}")))?;
+    let ledger = match &task.ledger {
+        LedgerPlace::Shared(path) => AckLedger::open(path, task.clients, task.capacity),
+        LedgerPlace::Own { first } => AckLedger::create_of(*first..first + task.clients, task.capacity),
+    };
+    let ledger = ledger.map_err(|error| Refusal::Store(format!("the ledger cannot be opened: {error}")))?;
     let is_users = task.spec.target != Target::Private;
     match task.turn {
         CrashTurn::Write { endurance, reading, upkeep } => {
@@ -34,7 +37,11 @@ pub(crate) fn carry_out(
                 return Err(Refusal::Unsuited(format!("{left}{}", deletion(&task.spec))));
             }
             let clients = Clients { endurance, reading };
-            write(store, task, &ledger, clients, upkeep, bench.stop).map_err(refused)
+            let write = || write(store, task, &ledger, clients, upkeep, bench.stop);
+            match task.ledger {
+                LedgerPlace::Shared(_) => write().map_err(refused),
+                LedgerPlace::Own { .. } => write_and_send(&ledger, write, link).map_err(refused),
+            }
         }
         CrashTurn::Open => {
             while !bench.stop.load(Ordering::Relaxed) {
@@ -118,6 +125,37 @@ fn write(
         drop(watch.join());
         kept_up.and(written)
     })
+}
+
+/// Writes, says when clients have begun, and sends the ledger when nobody writes any more.
+fn write_and_send(
+    ledger: &AckLedger,
+    write: impl FnOnce() -> Result<(), StoreError> + Send,
+    link: &mut dyn Link,
+) -> Result<(), StoreError> {
+    let written = std::thread::scope(|scope| {
+        let writes = scope.spawn(write);
+        let (mut some, mut all) = (false, false);
+        while !writes.is_finished() {
+            if !some && ledger.any_began() {
+                some = true;
+                link.say(FromWorker::Began(ClientsBegun::Some));
+            }
+            if !all && ledger.all_began() {
+                all = true;
+                link.say(FromWorker::Began(ClientsBegun::All));
+            }
+            std::thread::sleep(LOOK);
+        }
+        writes.join().unwrap_or_else(|_| Err(StoreError::Session("a writing thread panicked".into())))
+    });
+    let mut parcels = 0;
+    for parcel in ledger.parcels() {
+        parcels += 1;
+        link.say(FromWorker::Ledger(Box::new(parcel)));
+    }
+    link.say(FromWorker::LedgerSent { parcels });
+    written
 }
 
 fn keep_up(

@@ -159,6 +159,7 @@ fn possible(info: &StoreInfo, spec: &Spec, arguments: &CrashArguments) -> Result
             info.name
         ));
     }
+    shareable(is_embedded, arguments)?;
     if has_commands && (is_private || is_embedded) {
         return Err("--kill-command is for a server of your own; name it by its URL".into());
     }
@@ -200,6 +201,31 @@ fn possible(info: &StoreInfo, spec: &Spec, arguments: &CrashArguments) -> Result
         ));
     }
     can_be_told(&declared, &arguments.during)
+}
+
+/// Why several workers cannot write until such a crash, where they are to.
+fn shareable(is_embedded: bool, arguments: &CrashArguments) -> Result<(), String> {
+    let Some(workers) = arguments.sharing.workers else { return Ok(()) };
+    let count = workers.count();
+    if is_embedded {
+        return Err("--workers: it is a library, in the process that is killed; name a server, such as redis".into());
+    }
+    if arguments.kill_command.is_some() {
+        return Err("--workers is for stores that kvtrial starts; leave --kill-command or --workers out".into());
+    }
+    if !matches!(arguments.during, MomentArgument::Write | MomentArgument::Recovery) {
+        return Err(
+            "--workers: only in one process kvtrial knows when the store is at a checkpoint, compaction or rename; leave --during out, or --workers"
+                .into(),
+        );
+    }
+    if arguments.clients < count {
+        return Err(format!(
+            "--workers: {count} workers cannot share {} clients; use --clients {count} or more",
+            arguments.clients
+        ));
+    }
+    Ok(())
 }
 
 /// Whether a store has a command for what it is to do meanwhile.
