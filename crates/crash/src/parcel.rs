@@ -34,10 +34,20 @@ pub struct ClockShift {
 }
 
 impl ClockShift {
-    /// Returns the latest moment of ours that may be meant: so a write counts as acknowledged before the crash only where it surely was, and
-    /// no age is said to be greater than it is. All times of a clock are moved alike, so their order stays.
-    fn ours(self, theirs_ns: u64) -> u64 {
-        theirs_ns.saturating_add_signed(self.offset_ns.saturating_neg()).saturating_add(self.error_ns)
+    /// Returns the earliest moment of ours that may be meant. An operation counts as sent then, so that none is said to follow another of which
+    /// that is not sure.
+    fn earliest(self, theirs_ns: u64) -> u64 {
+        self.likeliest(theirs_ns).saturating_sub(self.error_ns).max(1)
+    }
+
+    /// Returns the latest moment of ours that may be meant. A write counts as acknowledged then: before the crash only where it surely was, and no
+    /// age is said to be greater than it is.
+    fn latest(self, theirs_ns: u64) -> u64 {
+        self.likeliest(theirs_ns).saturating_add(self.error_ns)
+    }
+
+    fn likeliest(self, theirs_ns: u64) -> u64 {
+        theirs_ns.saturating_add_signed(self.offset_ns.saturating_neg())
     }
 }
 
@@ -63,13 +73,15 @@ impl LedgerParcel {
     /// Returns it with the times of the clock here.
     #[must_use]
     pub fn moved(mut self, clock: ClockShift) -> LedgerParcel {
-        let times = match self.of {
-            Entries::Writes => 1..3,
-            Entries::Reads => 2..4,
+        let (sent_at, answered_at) = match self.of {
+            Entries::Writes => (1, 2),
+            Entries::Reads => (2, 3),
         };
-        for entry in self.numbers.chunks_mut(self.of.numbers()) {
-            let all = entry.get_mut(times.clone()).unwrap_or_default();
-            all.iter_mut().filter(|at| **at > 0).for_each(|at| *at = clock.ours(*at));
+        for entry in self.numbers.chunks_exact_mut(self.of.numbers()) {
+            entry[sent_at] = clock.earliest(entry[sent_at]);
+            if entry[answered_at] > 0 {
+                entry[answered_at] = clock.latest(entry[answered_at]);
+            }
         }
         LedgerParcel::of(self.client, self.of, self.numbers)
     }
@@ -166,14 +178,14 @@ mod tests {
                 .entries()
                 .into_iter()
                 .map(|mut entry| {
-                    entry.sent_at_ns -= HOUR_NS - 1100;
+                    entry.sent_at_ns -= HOUR_NS - 900;
                     entry.acknowledged_at_ns = entry.acknowledged_at_ns.map(|at| at - HOUR_NS + 1100);
                     entry
                 })
                 .collect();
             assert_eq!(here.page(client).entries(), moved);
         }
-        assert_eq!(here.page(4).glances(), [Glance { sent_at_ns: 1100, answered_at_ns: 1101, ..seen }]);
+        assert_eq!(here.page(4).glances(), [Glance { sent_at_ns: 900, answered_at_ns: 1101, ..seen }]);
         assert_eq!(here.page(0).entries(), []);
     }
 
