@@ -49,7 +49,7 @@ fn blocks(crash: &Crash, view: &View<'_>) -> Vec<Block> {
     blocks.push(Block::Table(table::table(crash)));
     blocks.extend(crash.cases.iter().flat_map(notes).chain(ruled_out(crash)).map(Block::plain));
     blocks.extend(seen::blocks(crash));
-    blocks.push(Block::faint(sentences::beyond(crash.means)));
+    blocks.push(Block::faint(sentences::beyond(crash)));
     blocks.extend(view.charts(|| [seen::charts(crash), chart::charts(crash)].concat()));
     blocks
 }

@@ -88,7 +88,7 @@ impl Lease {
 
     /// Returns the directory for a disk of kvtrial's own; it is not there yet.
     pub fn disk(&self) -> PathBuf {
-        self.root.join(DISK)
+        disk_of(&self.store)
     }
 
     /// Returns the file for the output of a node's processes; the name of a single node is empty.
@@ -144,6 +144,7 @@ impl Lease {
             command.uid(user.uid).gid(user.gid);
         }
         network.into_iter().for_each(|network| network.hold(&mut command));
+        power::hold(&mut command, &self.disk())?;
         registry::spawn(self.id, command, cpus)
     }
 
@@ -209,6 +210,11 @@ impl Drop for Lease {
         // A caller who wants to know what went wrong calls `end` first.
         let _ = self.end();
     }
+}
+
+/// Returns the directory for a disk of kvtrial's own, beside that of a store.
+pub fn disk_of(store: &Path) -> PathBuf {
+    store.with_file_name(DISK)
 }
 
 /// Returns the system's words for an error, without its number.

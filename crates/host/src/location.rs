@@ -1,6 +1,7 @@
 //! The place of a store and the way to reach it: plain data, from which another process can open the store.
 
 use crate::disk::allocated_bytes;
+use crate::lease::disk_of;
 use crate::settle::{Handles, settle};
 use crate::silent::silent;
 use crate::watch::Watched;
@@ -42,6 +43,8 @@ impl Location {
     pub fn open(&self, info: &'static StoreInfo, spec: &Spec) -> Result<Box<dyn Store>, StoreError> {
         let store = match (info.opener, &self.reached) {
             (Opener::Embedded(_), Reached::Directory(directory)) => {
+                let disk = disk_of(directory);
+                power::enter(&disk).map_err(|source| StoreError::Io { path: disk, source })?;
                 let store = layers::open(info, spec, directory)?;
                 if self.directory.is_some() {
                     settle(directory, Handles::Kept).map_err(|(path, source)| StoreError::Io { path, source })?;

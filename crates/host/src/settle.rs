@@ -1,10 +1,12 @@
 //! Brings everything that was made before the clock to the disk before the clock starts.
 
+use crate::lease::disk_of;
 use std::fs::{self, File, OpenOptions};
 use std::io;
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
+use std::thread;
 
 /// The treatment of handles on files once the files are on the disk.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -25,6 +27,17 @@ pub enum Handles {
 /// # Errors
 /// The system's error, with the file that the disk does not take.
 pub fn settle(directory: &Path, handles: Handles) -> Result<(), (PathBuf, io::Error)> {
+    let disk = disk_of(directory);
+    if !power::is_recorded(&disk) {
+        return bring(directory, handles);
+    }
+    // What is durable is known from recorded calls only, these among them.
+    let recorded =
+        || power::enter(&disk).map_err(|error| (disk.clone(), error)).and_then(|()| bring(directory, handles));
+    thread::scope(|scope| scope.spawn(recorded).join()).unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+}
+
+fn bring(directory: &Path, handles: Handles) -> Result<(), (PathBuf, io::Error)> {
     let mut begun = Vec::new();
     let mut paths = vec![directory.to_owned()];
     while let Some(path) = paths.pop() {

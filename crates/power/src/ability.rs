@@ -17,9 +17,12 @@ const PROGRAMS: [(&str, &str); 3] = [("mkfs.ext4", "e2fsprogs"), ("mount", "moun
 /// Returns what the power cut of a disk of this size needs and this machine does not have; `None`: everything is here. The disk and what is kept of
 /// it for a cut are in memory, of which as much as half of the disk must be free.
 pub fn missing(kind: DiskKind, bytes: u64) -> Option<String> {
+    if kind == DiskKind::Recorded {
+        return no_reports();
+    }
     let is_root = fs::metadata("/proc/self").is_ok_and(|own| own.uid() == 0);
     if !is_root {
-        return Some("a power cut needs root, who may mount a disk; run it with sudo".into());
+        return Some("a power cut needs root, who may mount a disk; run it with sudo, or with --disk recorded, which needs none and shows less".into());
     }
     let devices = [("/dev/loop-control", "modprobe loop"), ("/dev/fuse", "modprobe fuse")];
     // The file system of one that halts lies on a file of the base.
@@ -51,7 +54,27 @@ pub fn missing(kind: DiskKind, bytes: u64) -> Option<String> {
 
 /// What can be had without a device.
 fn instead(device: &str) -> &'static str {
-    if device == "/dev/fuse" { "; --disk halts needs none, and shows less" } else { "" }
+    if device == "/dev/fuse" {
+        "; --disk halts needs none, and shows less"
+    } else {
+        "; --disk recorded needs none, and shows less"
+    }
+}
+
+/// The first kernel that carries a call out when it was reported.
+const REPORTS_SINCE: (u32, u32) = (5, 5);
+
+/// Why the kernel cannot report file calls; `None`: it can.
+fn no_reports() -> Option<String> {
+    let read = |name: &str| fs::read_to_string(format!("/proc/sys/kernel/{name}")).unwrap_or_default();
+    let release = read("osrelease");
+    let mut numbers = release.split(|it: char| !it.is_ascii_digit()).map(|digits| digits.parse().unwrap_or(0));
+    let version = (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0));
+    let can_report = read("seccomp/actions_avail").split_whitespace().any(|action| action == "user_notif");
+    let is_known = cfg!(any(target_arch = "x86_64", target_arch = "aarch64"));
+    (!can_report || version < REPORTS_SINCE || !is_known).then(|| {
+        "--disk recorded needs a kernel that reports file calls (Linux 5.5 with seccomp, on x86-64 or ARM64); run it on a newer one".into()
+    })
 }
 
 /// Memory that is free, as the system reports it.

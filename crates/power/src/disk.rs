@@ -27,12 +27,13 @@ pub struct Disk {
 
 #[derive(Default)]
 struct Part {
-    writes: Vec<Write>,
+    writes: Vec<DiskWrite>,
     bytes: usize,
 }
 
-struct Write {
-    offset: u64,
+/// Data written to a place.
+pub(crate) struct DiskWrite {
+    pub(crate) offset: u64,
     data: Box<[u8]>,
 }
 
@@ -67,7 +68,7 @@ impl Disk {
         self.cached_bytes += data.len();
         if let Some(part) = self.parts.back_mut() {
             part.bytes += data.len();
-            part.writes.push(Write { offset, data: data.into() });
+            part.writes.push(DiskWrite::new(offset, data));
         }
     }
 
@@ -109,7 +110,7 @@ impl Disk {
         let kept = [KeptSectors::Nothing, KeptSectors::All, KeptSectors::Some, KeptSectors::Some][random.below(4)];
         kept_sectors += match kept {
             KeptSectors::Nothing => 0,
-            KeptSectors::All => keep(&mut image, edge, &mut |_| true),
+            KeptSectors::All => keep(&mut image, edge, &mut |_| true).0,
             KeptSectors::Some => keep_some(&mut image, edge, &mut random),
         };
         let damaged_sectors = if self.kind == DiskKind::Tears { damage(&mut image, edge, &mut random) } else { 0 };
@@ -117,7 +118,7 @@ impl Disk {
         let made = PowerCut {
             disk: self.kind,
             kept,
-            unflushed_sectors: writes.map(Write::sectors).sum(),
+            unflushed_sectors: writes.map(DiskWrite::sectors).sum(),
             kept_sectors,
             damaged_sectors,
             written_sectors: self.written_sectors,
@@ -127,48 +128,60 @@ impl Disk {
     }
 }
 
-impl Write {
+impl DiskWrite {
+    /// Makes one of this data.
+    pub(crate) fn new(offset: u64, data: &[u8]) -> DiskWrite {
+        DiskWrite { offset, data: data.into() }
+    }
+
+    /// Returns where it ends.
+    pub(crate) fn end(&self) -> u64 {
+        self.offset + self.data.len() as u64
+    }
+
     fn sectors(&self) -> u64 {
         self.data.len().div_ceil(SECTOR_BYTES) as u64
     }
 }
 
-/// Writes those sectors to the image that are chosen, each write after those before it; returns how many.
-fn keep(image: &mut Image, writes: &[Write], is_kept: &mut dyn FnMut(usize) -> bool) -> u64 {
-    let (mut number, mut kept) = (0, 0);
+/// Writes those sectors to the image that are chosen, each write after those before it; returns how many, and where the last of them ends.
+pub(crate) fn keep(image: &mut Image, writes: &[DiskWrite], is_kept: &mut dyn FnMut(usize) -> bool) -> (u64, u64) {
+    let (mut number, mut kept, mut end) = (0, 0, 0);
     for write in writes {
         for (at, sector) in write.data.chunks(SECTOR_BYTES).enumerate() {
             if is_kept(number) {
-                image.write(write.offset + (at * SECTOR_BYTES) as u64, sector);
+                let place = write.offset + (at * SECTOR_BYTES) as u64;
+                image.write(place, sector);
+                end = end.max(place + sector.len() as u64);
                 kept += 1;
             }
             number += 1;
         }
     }
-    kept
+    (kept, end)
 }
 
 /// Keeps some sectors: half of the times those before a moment, as a disk without a queue does; else any, as often as the seed says.
-fn keep_some(image: &mut Image, writes: &[Write], random: &mut SectorDraws) -> u64 {
-    let sectors: u64 = writes.iter().map(Write::sectors).sum();
+pub(crate) fn keep_some(image: &mut Image, writes: &[DiskWrite], random: &mut SectorDraws) -> u64 {
+    let sectors: u64 = writes.iter().map(DiskWrite::sectors).sum();
     if sectors == 0 {
         return 0;
     }
     if random.below(2) == 0 {
         let first = random.below(sectors as usize);
-        return keep(image, writes, &mut |number| number < first);
+        return keep(image, writes, &mut |number| number < first).0;
     }
     let of_16 = 1 + random.below(15);
-    keep(image, writes, &mut |_| random.below(16) < of_16)
+    keep(image, writes, &mut |_| random.below(16) < of_16).0
 }
 
 /// Damages durable sectors before or behind one of the writes; returns how many.
-fn damage(image: &mut Image, writes: &[Write], random: &mut SectorDraws) -> u64 {
+fn damage(image: &mut Image, writes: &[DiskWrite], random: &mut SectorDraws) -> u64 {
     if writes.is_empty() {
         return 0;
     }
     let sector = |offset: u64| offset / SECTOR_BYTES as u64;
-    let of = |write: &Write| sector(write.offset)..sector(write.offset) + write.sectors();
+    let of = |write: &DiskWrite| sector(write.offset)..sector(write.offset) + write.sectors();
     let pending: HashSet<u64> = writes.iter().flat_map(of).collect();
     let torn = &writes[random.below(writes.len())];
     let many = 1 + random.below(MOST_DAMAGED) as u64;

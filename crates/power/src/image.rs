@@ -17,7 +17,7 @@ type Block = [u8; BLOCK_BYTES];
 static ZEROS: Block = [0; BLOCK_BYTES];
 
 /// The content of a disk. A copy takes a pointer per block.
-#[derive(Clone)]
+#[derive(Clone, Default)]
 pub struct Image {
     /// `None`: all zeros.
     blocks: Vec<Option<Arc<Block>>>,
@@ -32,6 +32,13 @@ impl Image {
     /// Returns its size.
     pub fn bytes(&self) -> u64 {
         (self.blocks.len() * BLOCK_BYTES) as u64
+    }
+
+    /// Makes it longer or shorter, by whole blocks; what lies behind the size is zeros.
+    pub fn resize(&mut self, bytes: u64) {
+        self.blocks.resize((bytes as usize).div_ceil(BLOCK_BYTES), None);
+        let rest = self.bytes().saturating_sub(bytes) as usize;
+        self.write(bytes, &ZEROS[..rest]);
     }
 
     /// Reads from a place; what lies behind the end is not there.
@@ -80,6 +87,14 @@ impl Image {
     pub fn save(&self, path: &Path) -> io::Result<()> {
         let file = File::create_new(path)?;
         file.set_len(self.bytes())?;
+        self.write_to(&file)
+    }
+
+    /// Writes it to an empty file, with holes for zeros.
+    ///
+    /// # Errors
+    /// The system's.
+    pub fn write_to(&self, file: &File) -> io::Result<()> {
         for (number, block) in self.blocks.iter().enumerate() {
             if let Some(block) = block {
                 file.write_all_at(&block[..], (number * BLOCK_BYTES) as u64)?;
@@ -96,7 +111,9 @@ impl Image {
 /// The blocks of a place, each with the part of it that is meant.
 fn pieces(offset: u64, length: usize) -> impl Iterator<Item = (usize, usize, usize)> {
     let (start, end) = (offset as usize, offset as usize + length);
-    (start / BLOCK_BYTES..end.div_ceil(BLOCK_BYTES)).map(move |number| {
+    // Nothing is in no block, wherever it lies.
+    let blocks = if length == 0 { 0..0 } else { start / BLOCK_BYTES..end.div_ceil(BLOCK_BYTES) };
+    blocks.map(move |number| {
         let first = number * BLOCK_BYTES;
         (number, start.max(first) - first, end.min(first + BLOCK_BYTES) - first)
     })
@@ -124,6 +141,7 @@ mod tests {
             assert_eq!(before.0.read(0, flat.len()), before.1);
         }
         assert_eq!(image.read(flat.len() as u64 - 3, 9).len(), 3);
+        assert!(image.read(flat.len() as u64 + 512, 9).is_empty());
     }
 
     #[test]

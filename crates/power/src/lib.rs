@@ -5,6 +5,8 @@
 //! some sectors, in any order. The image made so is a disk again, mounted where the first one was.
 //!
 //! [`serve`] is the disk: a process of its own, because one that waits for a disk it serves itself can never be ended. [`PowerDisk`] is its handle.
+//! Where no disk can be mounted, the file calls of the store's processes are recorded instead, which shows less ([`DiskKind::Recorded`](study::DiskKind)).
+//!
 //! Everything is in memory, so that the directory of the mounts may be on any file system. The process ends with the one that started it,
 //! and unmounts everything before; the loop device goes with its mount.
 //!
@@ -21,10 +23,12 @@ mod halting;
 mod image;
 mod message;
 mod mounts;
+mod recorded;
 mod server;
 
 pub use ability::{DISK_BYTES, LEAST_DISK_BYTES, missing};
 pub use client::PowerDisk;
 pub use disk::Disk;
 pub use image::{Image, SECTOR_BYTES};
+pub use recorded::{enter, hold, is_recorded};
 pub use server::serve;

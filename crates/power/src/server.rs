@@ -7,6 +7,7 @@ use crate::halting::HaltingDisk;
 use crate::image::Image;
 use crate::message::{DiskAnswer, DiskRequest};
 use crate::mounts;
+use crate::recorded::RecordedFiles;
 use fuser::{BackgroundSession, MountOption};
 use std::io::{self, BufRead, BufReader, Write};
 use std::os::fd::AsFd;
@@ -46,6 +47,8 @@ enum Laid {
     Served(ServedDisk),
     /// A file of the base.
     Halting(HaltingDisk),
+    /// None: what is done to files is recorded.
+    Recorded(RecordedFiles),
 }
 
 /// A disk of ours that is mounted. Dropping it unmounts it.
@@ -70,10 +73,12 @@ impl Server {
             }
             DiskRequest::Look => match self.laid()? {
                 Laid::Halting(disk) => Ok(Some(disk.look())),
+                Laid::Recorded(files) => files.look(),
                 Laid::Served(disk) => Ok(disk.disks.cut(disk.number, 0).map(|(_, made)| made)),
             },
             DiskRequest::Cut { seed } => match self.laid()? {
                 Laid::Halting(disk) => disk.halt().map(Some),
+                Laid::Recorded(files) => files.cut(seed),
                 Laid::Served(disk) => {
                     let (image, made) = disk.cut(seed)?;
                     self.cut = Some(image);
@@ -84,13 +89,16 @@ impl Server {
                 let cut = self.cut.clone();
                 match self.laid()? {
                     Laid::Halting(disk) => disk.swap()?,
+                    Laid::Recorded(files) => files.swap()?,
                     Laid::Served(disk) => disk.swap(cut.ok_or("no cut was taken")?)?,
                 }
                 Ok(None)
             }
             DiskRequest::Save { path } => {
-                if let Laid::Halting(disk) = self.laid()? {
-                    return disk.save(&path).map(|()| None);
+                match self.laid()? {
+                    Laid::Halting(disk) => return disk.save(&path).map(|()| None),
+                    Laid::Recorded(files) => return files.save(&path).map(|()| None),
+                    Laid::Served(_) => {}
                 }
                 let cut = self.cut.as_ref().ok_or("no cut was taken")?;
                 cut.save(&path).map_err(|error| format!("{}: {error}", path.display()))?;
@@ -104,9 +112,16 @@ impl Server {
     }
 
     fn lay(&mut self, disk: PathBuf, store: PathBuf, kind: DiskKind, bytes: u64) -> Result<(), String> {
-        if kind == DiskKind::Halts {
-            self.laid = Some(Laid::Halting(HaltingDisk::lay(&disk, store, bytes)?));
-            return Ok(());
+        match kind {
+            DiskKind::Halts => {
+                self.laid = Some(Laid::Halting(HaltingDisk::lay(&disk, store, bytes)?));
+                return Ok(());
+            }
+            DiskKind::Recorded => {
+                self.laid = Some(Laid::Recorded(RecordedFiles::lay(&disk, &store)?));
+                return Ok(());
+            }
+            DiskKind::Honest | DiskKind::Lies | DiskKind::Tears => {}
         }
         let disks = Disks::default();
         let options = [MountOption::FSName("kvtrial-disk".into()), MountOption::NoAtime, MountOption::NoDev];
@@ -158,7 +173,7 @@ impl ServedDisk {
 }
 
 /// The longest wait for the flush before which a cut is to be taken.
-const LONGEST_WAIT: Duration = Duration::from_millis(20);
+pub(crate) const LONGEST_WAIT: Duration = Duration::from_millis(20);
 
 /// The number of the first disk. With 0 it would have the inode of the directory.
 const FIRST: u64 = 1;

@@ -15,6 +15,8 @@ pub enum DiskKind {
     Halts,
     /// As an honest disk; and a write that was under way damages durable sectors beside it.
     Tears,
+    /// None: file calls are recorded, and what is durable is derived from the syncs among them.
+    Recorded,
 }
 
 impl DiskKind {
@@ -25,6 +27,7 @@ impl DiskKind {
             DiskKind::Lies => "lies",
             DiskKind::Halts => "halts",
             DiskKind::Tears => "tears",
+            DiskKind::Recorded => "recorded",
         }
     }
 }

@@ -106,7 +106,7 @@ pub enum MeansArgument {
     Kill,
     /// All processes of the server stop where they are, and continue after --outage
     Freeze,
-    /// The power of the disk is cut: what was not flushed may be gone, sector by sector; needs root and /dev/fuse
+    /// The power of the disk is cut: what was not flushed may be gone, sector by sector; needs root and /dev/fuse, or --disk recorded
     Power,
 }
 
@@ -121,6 +121,8 @@ pub enum DiskArgument {
     Tears,
     /// Its file system is shut down at once: no sector is torn; needs no /dev/fuse
     Halts,
+    /// None: file calls are recorded, and what a cut leaves is derived from the syncs among them; needs no root, and shows less
+    Recorded,
 }
 
 /// How many nodes fail at once.

@@ -106,6 +106,43 @@ fn a_file_system_that_is_shut_down_shows_what_was_never_synced() {
 }
 
 #[test]
+fn each_fault_is_found_where_file_calls_are_recorded_and_an_honest_store_is_not_accused() {
+    if let Some(missing) = runner::missing_for_power(DiskKind::Recorded, runner::DISK_BYTES) {
+        println!("not tried: {missing}");
+        return;
+    }
+    for (fault, shows) in POWER_FAULTS {
+        let made = cuts(fault, DiskKind::Recorded, MOST_CUTS, &|cut| shows.is_in(&cut.found));
+        let last = made.last().unwrap();
+        assert!(shows.is_in(&last.found) && last.breaks(Durability::Commit), "{fault}: {made:#?}");
+    }
+    let made = cuts("none", DiskKind::Recorded, 40, &is_wrong);
+    assert!(made.len() == 40 && !made.iter().any(is_wrong), "{:#?}", made.last());
+    assert!(made.iter().any(|cut| cut.power.unwrap().unflushed_sectors > 0));
+}
+
+#[test]
+fn stores_are_recorded_whether_they_are_libraries_or_servers() {
+    let desk = Desk::new();
+    let ran = desk.kvtrial(
+        "crash sqlite,durability=commit redis-unix,durability=commit --how power --disk recorded --cuts 3 --within 100ms --out out",
+    );
+    assert_eq!(ran.status, 0, "{}", ran.said());
+    let said = ran.said().split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(said.contains("derived from recorded file calls"), "{said}");
+    let text = fs::read_to_string(desk.path().join("out/study.json")).unwrap();
+    let study: serde_json::Value = serde_json::from_str(&text).unwrap();
+    for case in study["crash"]["cases"].as_array().unwrap() {
+        for cut in case["cuts"].as_array().unwrap() {
+            assert!(
+                cut["power"]["written_sectors"].as_u64() > Some(0) && cut["power"]["flushes"].as_u64() > Some(0),
+                "{cut}"
+            );
+        }
+    }
+}
+
+#[test]
 fn an_honest_store_loses_nothing_in_60_power_cuts() {
     honest(60);
 }

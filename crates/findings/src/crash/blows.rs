@@ -52,6 +52,12 @@ fn power_cuts(crash: &Crash) -> String {
         DiskKind::Tears => {
             "What was flushed was left, but a write that was under way damaged durable sectors beside it."
         }
+        DiskKind::Recorded => {
+            return format!(
+                "Crashes: power cuts {when}, derived from recorded file calls: what was synced was left, and of what was not the seed chose. That is \
+                 less than a disk whose power is cut shows."
+            );
+        }
     };
     format!("Crashes: the power of the disk was cut {when}. {disk}")
 }

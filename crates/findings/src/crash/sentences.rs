@@ -1,6 +1,6 @@
 //! What stores still held after crashes, in sentences.
 
-use study::{Crash, CrashCase, CrashFindings, CrashMeans, Durability, Promise};
+use study::{Crash, CrashCase, CrashFindings, CrashMeans, DiskKind, Durability, Promise};
 use words::{cuts, units};
 
 /// Stores named in one sentence; of more their number is said.
@@ -205,13 +205,16 @@ fn crashes(means: CrashMeans) -> &'static str {
 }
 
 /// Returns what this kind of crash does not show.
-pub fn beyond(means: CrashMeans) -> &'static str {
-    match means {
+pub fn beyond(crash: &Crash) -> &'static str {
+    match crash.means {
         CrashMeans::Kill => {
             "A kill ends the process at once; what the system holds survives it. A power cut is harder, and is not shown here."
         }
         CrashMeans::Freeze => {
             "Frozen processes themselves lose nothing; what counts is what clients were told meanwhile."
+        }
+        CrashMeans::Power if crash.disk == Some(DiskKind::Recorded) => {
+            "No disk lost its power: what was synced is taken for durable, and a file system or a disk may lose more. As root kvtrial cuts the power of a disk."
         }
         CrashMeans::Power => {
             "The disk is kvtrial's own, below ext4; another file system, or a disk with faults of its own, may lose more."

@@ -13,6 +13,9 @@ use study::{DiskKind, PowerCut};
 /// The name of the file that a kept disk is written to, beside the store's directory.
 const KEPT: &str = "disk.image";
 
+/// The same of files that were on no disk of ours.
+const KEPT_FILES: &str = "left";
+
 /// A disk, laid below each private directory in turn.
 pub(super) struct Supply {
     disk: Arc<PowerDisk>,
@@ -102,6 +105,15 @@ impl Supply {
     /// Writes what the last cut has left beside the store's directory; the line that mounts it there.
     pub(super) fn keep(&self) -> Result<String, StoreError> {
         let store = lock(&self.store).clone();
+        if self.kind == DiskKind::Recorded {
+            let files = store.with_file_name(KEPT_FILES);
+            self.disk.save(&files).map_err(no_disk)?;
+            return Ok(format!(
+                "rm -r {store}; cp -a {files} {store}\n",
+                files = files.display(),
+                store = store.display()
+            ));
+        }
         let file = store.with_file_name(KEPT);
         self.disk.save(&file).map_err(no_disk)?;
         Ok(format!("mount -o loop {} {}\n", file.display(), store.display()))

@@ -83,6 +83,7 @@ pub(super) fn disk(arguments: &CrashArguments) -> Option<DiskKind> {
         Some(DiskArgument::Lies) => DiskKind::Lies,
         Some(DiskArgument::Tears) => DiskKind::Tears,
         Some(DiskArgument::Halts) => DiskKind::Halts,
+        Some(DiskArgument::Recorded) => DiskKind::Recorded,
     };
     (arguments.how == MeansArgument::Power).then_some(kind)
 }
