@@ -119,7 +119,7 @@ fn end(value: u32) -> sock_filter {
     step(libc::BPF_RET | libc::BPF_K, value)
 }
 
-/// Skips so many steps if the last value loaded is this one, else so many others.
+/// Skips the first number of steps if the last value loaded is this one, else the second.
 fn skip_if(test: u32, value: u32, if_true: usize, if_false: usize) -> sock_filter {
     let code = libc::BPF_JMP | test | libc::BPF_K;
     sock_filter { code: code as u16, jt: if_true as u8, jf: if_false as u8, k: value }
