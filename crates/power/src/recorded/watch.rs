@@ -14,7 +14,7 @@ pub fn receive(process: &UnixStream) -> io::Result<OwnedFd> {
     let mut byte = 0_u8;
     let mut part = libc::iovec { iov_base: (&raw mut byte).cast(), iov_len: 1 };
     let mut control = [0_u64; 4];
-    // SAFETY: the kernel writes into buffers that outlive the call, and no more than it is told that they hold; a descriptor that comes is ours alone.
+    // SAFETY: the kernel writes into buffers that outlive the call, and no more than these hold; a descriptor that comes is ours alone.
     unsafe {
         let mut message: libc::msghdr = std::mem::zeroed();
         message.msg_iov = &raw mut part;
