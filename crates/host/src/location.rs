@@ -43,8 +43,10 @@ impl Location {
     pub fn open(&self, info: &'static StoreInfo, spec: &Spec) -> Result<Box<dyn Store>, StoreError> {
         let store = match (info.opener, &self.reached) {
             (Opener::Embedded(_), Reached::Directory(directory)) => {
-                let disk = disk_of(directory);
-                power::enter(&disk).map_err(|source| StoreError::Io { path: disk, source })?;
+                if self.directory.is_some() {
+                    let disk = disk_of(directory);
+                    power::enter(&disk).map_err(|source| StoreError::Io { path: disk, source })?;
+                }
                 let store = layers::open(info, spec, directory)?;
                 if self.directory.is_some() {
                     settle(directory, Handles::Kept).map_err(|(path, source)| StoreError::Io { path, source })?;

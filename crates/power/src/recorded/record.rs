@@ -29,8 +29,9 @@ pub struct FileRecord {
     names: FileNames,
     /// Whether names have changed since.
     have_names_changed: bool,
-    /// Threads with a call under way: of names, or of a write that returns when it is durable.
+    /// Threads with a call under way: of names, of a write to a part of a file, or of one that returns when it is durable.
     changing_names: HashSet<u32>,
+    writing: HashMap<u32, (FileId, u64, Option<u64>)>,
     writing_through: HashMap<u32, PathBuf>,
     written_sectors: u64,
     flushes: u64,
@@ -62,6 +63,7 @@ impl FileRecord {
             names: FileNames::new(),
             have_names_changed: true,
             changing_names: HashSet::new(),
+            writing: HashMap::new(),
             writing_through: HashMap::new(),
             written_sectors: 0,
             flushes: 0,
@@ -75,6 +77,7 @@ impl FileRecord {
     pub fn note(&mut self, thread: u32, call: Call) -> CallFate {
         // What it did before is done.
         self.have_names_changed |= self.changing_names.remove(&thread);
+        self.writing.remove(&thread);
         if let Some(path) = self.writing_through.remove(&thread) {
             self.sync(&path, false);
         }
@@ -82,7 +85,7 @@ impl FileRecord {
             Call::Write { file, offset, bytes, is_synced } => self.write(thread, file, offset, bytes, is_synced),
             Call::Resize { file, bytes } => {
                 if let Some(opened) = self.opened(thread, file).filter(|opened| opened.is_file) {
-                    self.written.entry(opened.id).or_default().add(bytes.min(opened.bytes), None);
+                    self.change(thread, opened.id, bytes.min(opened.bytes), None);
                 }
             }
             Call::Map { file } => {
@@ -117,13 +120,24 @@ impl FileRecord {
         let Some(opened) = self.opened(thread, file).filter(|opened| opened.is_file) else { return };
         let (position, flags) = position(thread, file).unwrap_or_default();
         let is_appended = flags & libc::O_APPEND != 0;
-        let offset = if is_appended { opened.bytes } else { offset.unwrap_or(position) };
-        self.written.entry(opened.id).or_default().add(offset, bytes);
+        // Another thread may append before it does, or move the position they share.
+        let (offset, length) = match offset {
+            _ if is_appended => (opened.bytes, None),
+            Some(offset) => (offset, bytes),
+            None => (position, None),
+        };
+        self.change(thread, opened.id, offset, length);
         self.written_sectors += bytes.unwrap_or(1).div_ceil(SECTOR_BYTES as u64);
         if is_synced || flags & libc::O_DSYNC != 0 {
             self.flushes += 1;
             self.writing_through.insert(thread, self.root.join(opened.name(&self.root)));
         }
+    }
+
+    /// Notes that a thread is about to change a part of a file.
+    fn change(&mut self, thread: u32, id: FileId, offset: u64, bytes: Option<u64>) {
+        self.written.entry(id).or_default().add(offset, bytes);
+        self.writing.insert(thread, (id, offset, bytes));
     }
 
     /// Returns what a thread has open; `None`: it is not in the directory of the store.
@@ -163,6 +177,10 @@ impl FileRecord {
             are_names |= self.durable.get(&id).is_none_or(|content| content.bytes != meta.len());
             let Ok(file) = File::open(path) else { return };
             let written = self.written.remove(&id).unwrap_or_default();
+            // A write that is under way may come after this.
+            for (_, offset, bytes) in self.writing.values().filter(|(other, _, _)| *other == id) {
+                self.written.entry(id).or_default().add(*offset, *bytes);
+            }
             // Of one that is new to us nobody knows what was written.
             let is_whole = self.mapped.contains(&id) || !self.durable.contains_key(&id);
             let parts = if is_whole { Parts::all() } else { written };
@@ -334,3 +352,6 @@ fn position(thread: u32, file: RawFd) -> Option<(u64, i32)> {
     let field = |name: &str| text.lines().find_map(|line| line.strip_prefix(name)).map(str::trim);
     Some((field("pos:")?.parse().ok()?, i32::from_str_radix(field("flags:")?, 8).ok()?))
 }
+
+#[cfg(test)]
+mod tests;
