@@ -304,7 +304,8 @@ fn the_time_to_recover_is_what_the_log_of_the_server_says() {
     let own = Own::start(&desk, "auto-aof-rewrite-percentage 0");
     // What is to be read again takes a second.
     let fill = "for i = 1, 500000 do redis.call('SET', 'filler:' .. i, string.rep('x', 100)) end return 'OK'";
-    assert_eq!(own.cli(&["EVAL", fill, "0"]), "OK");
+    let filled = own.cli(&["EVAL", fill, "0"]);
+    assert_eq!(filled, "OK", "{}", std::fs::read_to_string(desk.path().join("log")).unwrap_or_default());
     let case = is_kept(&own.crashed("--cuts 3 --clients 2 --within 50ms"));
     let log = std::fs::read_to_string(desk.path().join("log")).unwrap();
     let all = |words| log.lines().filter(move |line| line.contains(words)).map(second_of_the_day);
