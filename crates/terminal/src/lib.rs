@@ -41,6 +41,6 @@ pub use layout::{Colour, fit_terminal, sentence};
 pub use progress::{CrashView, Moment, ProgressView};
 pub use rate_search::rate_search;
 pub use stores_list::stores_list;
-pub use stores_table::{LevelShown, Presence, StoreRow, operations_of, stores_table};
+pub use stores_table::{LevelShown, Presence, StoreRow, stores_table};
 pub use study_table::study_table;
 pub use tune::tune_text;

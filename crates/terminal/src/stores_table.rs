@@ -83,7 +83,7 @@ const WITHOUT_LIMITS: usize = 3;
 /// Writes a table of at most 80 columns, by class: what is found with its version, and for the others what to do to have it; below each its
 /// options, with what they mean, its operations, its licence.
 ///
-/// `known` are the operations that stores may have ([`operations_of`] all): those a store lacks are named.
+/// `known` are the operations that stores may have: those a store lacks are named.
 pub fn stores_table(stores: &[StoreRow], known: &[&str], colour: Colour) -> String {
     let limits = stores.iter().any(|store| store.max_key_bytes.or(store.max_value_bytes).is_some());
     let columns = &COLUMNS[..if limits { COLUMNS.len() } else { WITHOUT_LIMITS }];
@@ -121,11 +121,6 @@ pub fn stores_table(stores: &[StoreRow], known: &[&str], colour: Colour) -> Stri
         colour,
     );
     text
-}
-
-/// Operations any of these stores has.
-pub fn operations_of(stores: &[StoreRow]) -> Vec<&str> {
-    words::distinct(stores.iter().filter_map(|store| store.native.as_ref()).flatten().map(String::as_str))
 }
 
 /// A store that has a row, or two twins that share one.

@@ -6,7 +6,7 @@ mod golden_file;
 
 use golden_file::golden;
 use study::{Class, Transport};
-use terminal::{Colour, Presence, StoreRow, operations_of, stores_list};
+use terminal::{Colour, Presence, StoreRow, stores_list};
 use unicode_width::UnicodeWidthStr;
 
 fn store(name: &str, class: Class, presence: Presence) -> StoreRow {
@@ -41,7 +41,8 @@ fn levels(names: &str) -> Vec<String> {
 }
 
 fn stores_table(rows: &[StoreRow]) -> String {
-    terminal::stores_table(rows, &operations_of(rows), Colour::Never)
+    let known = words::distinct(rows.iter().filter_map(|row| row.native.as_ref()).flatten().map(String::as_str));
+    terminal::stores_table(rows, &known, Colour::Never)
 }
 
 fn all() -> Vec<StoreRow> {

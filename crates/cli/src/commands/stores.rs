@@ -5,37 +5,43 @@ use crate::args::StoresArguments;
 use crate::failure::{self, CommandFailure};
 use crate::output::{print, print_painted};
 use selftest::ShownLevels;
-use store::{Availability, OptionInfo, StoreInfo};
+use store::{Availability, OperationKind, OperationSet, OptionInfo, StoreInfo};
 use study::{Durability, Spec};
 use terminal::{LevelShown, Presence, StoreRow};
 
 /// Prints the list.
 pub fn stores(arguments: &StoresArguments) -> Result<u8, CommandFailure> {
     let shown = shown::known();
-    let mut rows: Vec<StoreRow> = ::catalog::all().map(|info| row(info, &Spec::private(info.name), &shown)).collect();
+    let mut plugins = Vec::new();
     let mut named = Vec::new();
     for name in &arguments.names {
-        let info = match target::spec(name) {
+        match target::spec(name) {
             Ok(spec) if spec.name == study::PLUGIN && spec != Spec::private(study::PLUGIN) => {
                 let info = target::known(&spec)?;
                 let presence = Presence::Found(info.summary.into());
-                rows.push(StoreRow { presence, ..row(info, &spec, &shown) });
-                info
+                plugins.push(StoreRow { presence, ..row(info, &spec, &shown) });
             }
-            _ => target::adapter(name)?,
-        };
-        named.push(info.name);
-    }
-    let is_named = |row: &&StoreRow| named.is_empty() || named.contains(&&*row.name);
-    let shown: Vec<StoreRow> = rows.iter().filter(is_named).cloned().collect();
-    match arguments {
-        StoresArguments { json: true, .. } => print(&archive::json(&shown)?),
-        StoresArguments { long: false, names, .. } if names.is_empty() => {
-            print_painted(&|colour| terminal::stores_list(&shown, colour))
+            _ => named.push(target::adapter(name)?.name),
         }
-        _ => print_painted(&|colour| terminal::stores_table(&shown, &terminal::operations_of(&rows), colour)),
+    }
+    // What is not asked for is not looked for: some programs take a tenth of a second to say their version.
+    let is_asked = |info: &&StoreInfo| arguments.names.is_empty() || named.contains(&info.name);
+    let asked = ::catalog::all().filter(is_asked).map(|info| row(info, &Spec::private(info.name), &shown));
+    let rows: Vec<StoreRow> = asked.chain(plugins).collect();
+    match arguments {
+        StoresArguments { json: true, .. } => print(&archive::json(&rows)?),
+        StoresArguments { long: false, names, .. } if names.is_empty() => {
+            print_painted(&|colour| terminal::stores_list(&rows, colour))
+        }
+        _ => print_painted(&|colour| terminal::stores_table(&rows, &operations(), colour)),
     }?;
     Ok(failure::GOOD)
+}
+
+/// Operations that any store has.
+fn operations() -> Vec<&'static str> {
+    let all = ::catalog::all().map(|info| layers::declared(info, &Spec::private(info.name)).native);
+    words::distinct(all.flat_map(OperationSet::kinds).map(OperationKind::name))
 }
 
 fn row(info: &StoreInfo, spec: &Spec, shown: &ShownLevels) -> StoreRow {
