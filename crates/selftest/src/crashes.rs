@@ -37,6 +37,8 @@ pub struct CrashProofs<'a> {
     pub execution: &'a Execution,
     /// Power cuts besides kills; `None`: they cannot be had here.
     pub power: Option<PowerProofs>,
+    /// Hears after each crash how many were made, and of how many at most.
+    pub progress: &'a dyn Fn(u32, u32),
 }
 
 /// What power cuts take.
@@ -186,6 +188,7 @@ impl CrashProofs<'_> {
                 made = cut.cut;
                 is_found = shows(&cut.found);
                 host::interrupt::progress();
+                (self.progress)(made, times);
             }
             if is_found || is_stopped(stop) {
                 enough.store(true, Ordering::Relaxed);

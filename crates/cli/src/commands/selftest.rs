@@ -5,7 +5,7 @@ use crate::failure::{self, CommandFailure};
 use crate::output::{note, print};
 use clap::Args;
 use selftest::aa::{Pairs, REPEATS};
-use selftest::crashes::{CrashProofs, HONEST_CUTS, HONEST_KILLS, PowerProofs};
+use selftest::crashes::{CrashProofs, HONEST_CUTS, HONEST_KILLS, MOST_CRASHES, PowerProofs};
 use selftest::{Identity, Scope};
 use std::io::{IsTerminal, Write};
 use std::path::PathBuf;
@@ -28,7 +28,7 @@ pub struct SelftestArguments {
     #[arg(long, value_name = "N", default_value_t = REPEATS, requires = "aa", value_parser = clap::value_parser!(u32).range(4..=100))]
     pub repeats: u32,
     /// Kill stores with known faults until each is found out, and one without a fault 1,000 times; cut their power, too, where that is possible (root,
-    /// /dev/fuse). Takes minutes
+    /// /dev/fuse). Takes some 20 minutes
     #[arg(long)]
     pub crash: bool,
     /// Seed of the pairs, for --aa, and of the kills, for --crash
@@ -84,6 +84,11 @@ pub fn selftest(arguments: &SelftestArguments) -> Result<u8, CommandFailure> {
             honest_kills: HONEST_KILLS,
             execution: &execution,
             power: power(),
+            progress: &|made, of| {
+                if of > MOST_CRASHES && made.is_multiple_of(100) {
+                    note(&format!("kvtrial: {made} of {of} crashes of a store without a fault"));
+                }
+            },
         };
         let whole = proofs.prove(stop, &mut |proof| {
             hear(&proof);

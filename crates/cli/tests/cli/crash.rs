@@ -96,11 +96,21 @@ fn each_liar_is_found_and_the_honest_one_loses_nothing() {
     let desk = Desk::new();
     let line = store::CommandLine::new(env!("CARGO_BIN_EXE_kvtrial")).arg("fork-server");
     let execution = runner::Execution::workers(line);
-    let proofs = CrashProofs { base: desk.path(), seed: 42, honest_kills: 50, execution: &execution, power: None };
+    let last = std::cell::Cell::new((0, 0));
+    let progress = |made, of| last.set((made, of));
+    let proofs = CrashProofs {
+        base: desk.path(),
+        seed: 42,
+        honest_kills: 50,
+        execution: &execution,
+        power: None,
+        progress: &progress,
+    };
     let mut made = Vec::new();
     assert!(proofs.prove(&AtomicBool::new(false), &mut |proof| made.push(proof)).unwrap());
     assert_eq!(made.len(), crash::proof::FAULTS.len() + 1);
     assert!(made.iter().all(|proof| proof.passed), "{made:#?}");
+    assert_eq!(last.get(), (50, 50), "how far it is was said");
 }
 
 #[test]
