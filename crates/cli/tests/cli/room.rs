@@ -71,10 +71,10 @@ fn a_store_that_is_not_installed_is_not_run_and_the_others_are() {
     assert!(refused(&format!("{small} -s lmdb -s redis,io-threads=0")).contains("io-threads"));
 }
 
-/// `kvtrial run` with 2 GiB of addresses.
+/// `kvtrial run` with 1 GiB of addresses.
 fn narrow(desk: &Desk, words: &str) -> Ran {
     let usual = desk.command("");
-    let script = format!("ulimit -v 2097152; exec {} run {words}", usual.get_program().to_str().unwrap());
+    let script = format!("ulimit -v 1048576; exec {} run {words}", usual.get_program().to_str().unwrap());
     let mut shell = std::process::Command::new("sh");
     shell.args(["-c", &script]).current_dir(desk.path());
     shell.envs(usual.get_envs().filter_map(|(name, value)| Some((name, value?))));
@@ -84,11 +84,11 @@ fn narrow(desk: &Desk, words: &str) -> Ran {
 #[test]
 fn a_packed_input_that_unpacks_to_more_than_memory_is_refused_with_the_figure_in_every_job() {
     let desk = Desk::new();
-    // 3 GiB of one word per line; of one line.
+    // 1.5 GiB of one word per line; of one line.
     let bomb = |name: &str, line: &[u8]| {
         let mut packed = GzEncoder::new(std::fs::File::create(desk.path().join(name)).unwrap(), Compression::fast());
         let block = line.repeat((16 << 20) / line.len());
-        (0..192).for_each(|_| packed.write_all(&block).unwrap());
+        (0..96).for_each(|_| packed.write_all(&block).unwrap());
         packed.finish().unwrap();
     };
     bomb("lines.gz", b"word\tanother\n");
