@@ -186,14 +186,21 @@ pub fn ruled_out(crash: &Crash) -> Vec<String> {
     kept.sort_by_key(|(cuts, _)| *cuts);
     kept.dedup_by_key(|(cuts, _)| *cuts);
     let sentence = |(count, share): (usize, f64)| {
-        let share = share * 100.0;
         format!(
-            "A promise kept in {} may still break in up to {share:.0} % of all {} (at 95 %).",
+            "A promise kept in {} may still break in up to {} of all {} (at 95 %).",
             cuts(crash.means, count),
+            percent(share),
             crashes(crash.means)
         )
     };
     kept.into_iter().map(sentence).collect()
+}
+
+/// Returns `78 %`, `0.30 %`: two significant digits, as what cannot be ruled out is never nothing.
+pub(super) fn percent(share: f64) -> String {
+    let percent = share * 100.0;
+    let decimals = (1.0 - percent.log10().floor()).max(0.0) as usize;
+    format!("{percent:.decimals$} %")
 }
 
 /// What many of these crashes are called.
@@ -346,12 +353,14 @@ mod tests {
         let mut one = case("redis", Durability::Os, Promise::Kept, found(0));
         one.not_ruled_out = Some(0.776);
         let other = CrashCase { cuts: vec![CrashCut::default(); 20], not_ruled_out: Some(0.139), ..one.clone() };
-        let crash = Crash { cases: vec![other, one.clone(), one], ..Crash::default() };
+        let many = CrashCase { cuts: vec![CrashCut::default(); 983], not_ruled_out: Some(0.003_043), ..one.clone() };
+        let crash = Crash { cases: vec![many, other, one.clone(), one], ..Crash::default() };
         assert_eq!(
             ruled_out(&crash),
             [
                 "A promise kept in 2 kills may still break in up to 78 % of all kills (at 95 %).",
                 "A promise kept in 20 kills may still break in up to 14 % of all kills (at 95 %).",
+                "A promise kept in 983 kills may still break in up to 0.30 % of all kills (at 95 %).",
             ]
         );
     }

@@ -1,6 +1,6 @@
 //! The table of what stores still held after crashes: a row per level of each store.
 
-use super::sentences::outcome;
+use super::sentences::{outcome, percent};
 use crate::block::{Breadth, FigureColumn, FigureTable, FigureText, Tone};
 use study::{Crash, CrashCase, Promise};
 use words::units;
@@ -72,7 +72,7 @@ fn row(case: &CrashCase) -> Vec<FigureText> {
         harm(found.holes),
         harm(not_started),
         FigureText::from(case.recovery_s.map_or_else(dash, |it| units::duration(it.value))).noted(recovery_n),
-        case.not_ruled_out.map_or_else(dash, |share| format!("{:.0} %", share * 100.0)).into(),
+        case.not_ruled_out.map_or_else(dash, percent).into(),
         FigureText::toned(outcome(case), tone(case.promise)),
     ]
 }
