@@ -1,6 +1,6 @@
 //! The handle of a disk whose process is another one.
 
-use crate::message::{DiskAnswer, DiskRequest};
+use crate::message::{DiskAnswer, DiskRequest, TakenCut};
 use std::fs;
 use std::io::{self, BufRead, BufReader, Write};
 use std::net::Shutdown;
@@ -50,14 +50,14 @@ impl PowerDisk {
     /// # Errors
     /// There is no disk.
     pub fn look(&self) -> Result<PowerCut, String> {
-        self.ask(&DiskRequest::Look)?.ok_or_else(|| "it did not say what was written".into())
+        self.ask(&DiskRequest::Look)?.map(|said| said.made).ok_or_else(|| "it did not say what was written".into())
     }
 
-    /// Takes a cut: what would be left if the power failed now. The disk continues, unless it halts.
+    /// Takes a cut: what would be left if the power failed now, or a little later, where more is at stake. The disk continues, unless it halts.
     ///
     /// # Errors
     /// There is no disk.
-    pub fn cut(&self, seed: u64) -> Result<PowerCut, String> {
+    pub fn cut(&self, seed: u64) -> Result<TakenCut, String> {
         self.ask(&DiskRequest::Cut { seed })?.ok_or_else(|| "it did not say what the cut did".into())
     }
 

@@ -2,6 +2,7 @@
 
 use crate::disk::Disk;
 use crate::image::Image;
+use crate::message::{TakenCut, monotonic_ns};
 use fuser::{
     FileAttr, FileType, Filesystem, KernelConfig, ReplyAttr, ReplyData, ReplyDirectory, ReplyEmpty, ReplyEntry,
     ReplyOpen, ReplyWrite, Request, TimeOrNow,
@@ -10,7 +11,6 @@ use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
-use study::PowerCut;
 
 /// The inode of the directory; that of a disk is its number and this.
 const TOP: u64 = fuser::FUSE_ROOT_ID;
@@ -38,7 +38,14 @@ struct State {
     disks: BTreeMap<u64, Disk>,
     /// The disk and the seed of a cut that is to be taken before the next flush is carried out.
     asked: Option<(u64, u64)>,
-    cut: Option<(Image, PowerCut)>,
+    cut: Option<(Image, TakenCut)>,
+}
+
+/// Takes a cut of a disk; who has it locks it.
+fn cut(disk: &Disk, seed: u64) -> (Image, TakenCut) {
+    let at_ns = monotonic_ns();
+    let (image, made) = disk.cut(seed);
+    (image, TakenCut { made, at_ns })
 }
 
 impl Disks {
@@ -57,20 +64,20 @@ impl Disks {
     }
 
     /// Takes a cut now.
-    pub fn cut(&self, number: u64, seed: u64) -> Option<(Image, PowerCut)> {
-        self.lock().disks.get(&number).map(|disk| disk.cut(seed))
+    pub fn cut(&self, number: u64, seed: u64) -> Option<(Image, TakenCut)> {
+        self.lock().disks.get(&number).map(|disk| cut(disk, seed))
     }
 
     /// Takes a cut when the next flush was asked for and is not carried out yet: then most is on its way. Where none comes in this time, it is
     /// taken after that.
-    pub fn cut_before_flush(&self, number: u64, seed: u64, longest: Duration) -> Option<(Image, PowerCut)> {
+    pub fn cut_before_flush(&self, number: u64, seed: u64, longest: Duration) -> Option<(Image, TakenCut)> {
         let mut state = self.lock();
         state.cut = None;
         state.asked = Some((number, seed));
         let waited = self.0.taken.wait_timeout_while(state, longest, |state| state.cut.is_none());
         let (mut state, _) = waited.unwrap_or_else(PoisonError::into_inner);
         state.asked = None;
-        state.cut.take().or_else(|| state.disks.get(&number).map(|disk| disk.cut(seed)))
+        state.cut.take().or_else(|| state.disks.get(&number).map(|disk| cut(disk, seed)))
     }
 
     fn attributes(&self, inode: u64) -> Option<FileAttr> {
@@ -207,10 +214,10 @@ impl Filesystem for Disks {
     fn fsync(&mut self, _: &Request<'_>, inode: u64, _: u64, _: bool, reply: ReplyEmpty) {
         let number = inode - TOP;
         let mut state = self.lock();
-        let State { disks, asked, cut } = &mut *state;
+        let State { disks, asked, cut: taken } = &mut *state;
         let Some(disk) = disks.get_mut(&number) else { return reply.error(GONE) };
         if let Some((_, seed)) = asked.take_if(|(of, _)| *of == number) {
-            *cut = Some(disk.cut(seed));
+            *taken = Some(cut(disk, seed));
             self.0.taken.notify_all();
         }
         disk.flush();

@@ -1,6 +1,7 @@
 //! A disk that is a file of the base, whose file system can be shut down at once: what ext4 had not handed to the disk is gone. It needs no FUSE, and
 //! shows less: no sector is torn, and a flush that is missing between two writes to the disk does not show.
 
+use crate::message::{TakenCut, monotonic_ns};
 use crate::mounts;
 use std::fs::{self, File};
 use std::io;
@@ -52,7 +53,8 @@ impl HaltingDisk {
     ///
     /// # Errors
     /// The system's.
-    pub fn halt(&self) -> Result<PowerCut, String> {
+    pub fn halt(&self) -> Result<TakenCut, String> {
+        let at_ns = monotonic_ns();
         let shut = |directory: File| {
             // SAFETY: the call reads one number, which outlives it, and touches no other memory of ours.
             match unsafe { libc::ioctl(directory.as_raw_fd(), SHUTDOWN, &NOTHING_MORE) } {
@@ -62,7 +64,7 @@ impl HaltingDisk {
         };
         let own = |error: io::Error| format!("{}: its file system cannot be shut down: {error}", self.store.display());
         File::open(&self.store).and_then(shut).map_err(own)?;
-        Ok(self.look())
+        Ok(TakenCut { made: self.look(), at_ns })
     }
 
     /// Mounts it again.

@@ -30,5 +30,6 @@ pub use ability::{DISK_BYTES, LEAST_DISK_BYTES, missing};
 pub use client::PowerDisk;
 pub use disk::Disk;
 pub use image::{Image, SECTOR_BYTES};
+pub use message::TakenCut;
 pub use recorded::{enter, hold, is_recorded};
 pub use server::serve;

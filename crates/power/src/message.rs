@@ -35,4 +35,28 @@ pub enum DiskRequest {
 }
 
 /// An answer of the disk's process: what a cut did; nothing where there was none; or the problem.
-pub type DiskAnswer = Result<Option<PowerCut>, String>;
+pub type DiskAnswer = Result<Option<TakenCut>, String>;
+
+/// What a cut did, and when it was taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TakenCut {
+    /// What it did; where none was taken, what was written so far.
+    pub made: PowerCut,
+    /// The moment on the system's monotonic clock: what a sync that returned before it made durable is left.
+    pub at_ns: u64,
+}
+
+impl TakenCut {
+    /// Returns what is said now.
+    pub fn now(made: PowerCut) -> TakenCut {
+        TakenCut { made, at_ns: monotonic_ns() }
+    }
+}
+
+/// Returns the system's monotonic clock, the same in all processes.
+pub(crate) fn monotonic_ns() -> u64 {
+    let mut now = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: it only writes into `now`.
+    unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &raw mut now) };
+    now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
+}

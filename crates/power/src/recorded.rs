@@ -16,7 +16,7 @@ mod record;
 mod watch;
 
 use crate::draws::SectorDraws;
-use crate::message::DiskAnswer;
+use crate::message::{DiskAnswer, TakenCut};
 use crate::server::LONGEST_WAIT;
 use left::LeftFiles;
 use record::FileRecord;
@@ -30,7 +30,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
-use study::PowerCut;
 
 pub use filter::{enter, hold, is_recorded};
 
@@ -84,7 +83,7 @@ impl RecordedFiles {
 
     /// Returns what was written so far.
     pub fn look(&self) -> DiskAnswer {
-        Ok(Some(lock(&self.record).look()))
+        Ok(Some(TakenCut::now(lock(&self.record).look())))
     }
 
     /// Takes a cut; the store continues.
@@ -97,13 +96,13 @@ impl RecordedFiles {
             _ => self.cut_before_sync(seed),
         };
         let taken = awaited.unwrap_or_else(|| lock(&self.record).cut(seed));
-        let (left, made) = taken.map_err(|error| format!("the files of the store: {error}"))?;
+        let (left, taken) = taken.map_err(|error| format!("the files of the store: {error}"))?;
         self.left = Some(left);
-        Ok(Some(made))
+        Ok(Some(taken))
     }
 
     /// Takes a cut just before the next sync, when most is at stake; `None`: none comes in time.
-    fn cut_before_sync(&self, seed: u64) -> Option<io::Result<(LeftFiles, PowerCut)>> {
+    fn cut_before_sync(&self, seed: u64) -> Option<io::Result<(LeftFiles, TakenCut)>> {
         lock(&self.record).cut_before_sync(seed);
         let begun = Instant::now();
         while begun.elapsed() < LONGEST_WAIT {

@@ -5,7 +5,7 @@ use crate::draws::SectorDraws;
 use crate::file_system::Disks;
 use crate::halting::HaltingDisk;
 use crate::image::Image;
-use crate::message::{DiskAnswer, DiskRequest};
+use crate::message::{DiskAnswer, DiskRequest, TakenCut};
 use crate::mounts;
 use crate::recorded::RecordedFiles;
 use fuser::{BackgroundSession, MountOption};
@@ -14,7 +14,7 @@ use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 use std::time::Duration;
-use study::{DiskKind, PowerCut};
+use study::DiskKind;
 
 /// Serves disks until the one who started this process is gone; then nothing is mounted any more. Standard input is the channel to its handle.
 pub fn serve() {
@@ -72,17 +72,17 @@ impl Server {
                 self.lay(disk, store, kind, bytes).map(|()| None)
             }
             DiskRequest::Look => match self.laid()? {
-                Laid::Halting(disk) => Ok(Some(disk.look())),
+                Laid::Halting(disk) => Ok(Some(TakenCut::now(disk.look()))),
                 Laid::Recorded(files) => files.look(),
-                Laid::Served(disk) => Ok(disk.disks.cut(disk.number, 0).map(|(_, made)| made)),
+                Laid::Served(disk) => Ok(disk.disks.cut(disk.number, 0).map(|(_, said)| said)),
             },
             DiskRequest::Cut { seed } => match self.laid()? {
                 Laid::Halting(disk) => disk.halt().map(Some),
                 Laid::Recorded(files) => files.cut(seed),
                 Laid::Served(disk) => {
-                    let (image, made) = disk.cut(seed)?;
+                    let (image, taken) = disk.cut(seed)?;
                     self.cut = Some(image);
-                    Ok(Some(made))
+                    Ok(Some(taken))
                 }
             },
             DiskRequest::Swap => {
@@ -141,7 +141,7 @@ impl Server {
 }
 
 impl ServedDisk {
-    fn cut(&self, seed: u64) -> Result<(Image, PowerCut), String> {
+    fn cut(&self, seed: u64) -> Result<(Image, TakenCut), String> {
         let cut = match SectorDraws::new(seed).below(2) {
             0 => self.disks.cut(self.number, seed),
             _ => self.disks.cut_before_flush(self.number, seed, LONGEST_WAIT),

@@ -123,7 +123,7 @@ impl Recorded {
 
     /// What a cut with this seed leaves.
     fn left(&self, seed: u64) -> (KeptSectors, PathBuf) {
-        let made = self.disk.cut(seed).unwrap();
+        let made = self.disk.cut(seed).unwrap().made;
         assert!(
             made.disk == DiskKind::Recorded && made.flushes >= 5 && made.kept_sectors <= made.unflushed_sectors,
             "{made:?}"

@@ -6,6 +6,7 @@ use super::left::LeftFiles;
 use super::names::{EntryKind, FileId, FileNames, NamedEntry, files, scan};
 use crate::draws::SectorDraws;
 use crate::image::SECTOR_BYTES;
+use crate::message::{TakenCut, monotonic_ns};
 use std::collections::{HashMap, HashSet};
 use std::fs::{self, File};
 use std::io;
@@ -37,7 +38,7 @@ pub struct FileRecord {
     flushes: u64,
     /// The seed of a cut that is to be taken just before the next sync, and that cut.
     awaited: Option<u64>,
-    taken: Option<io::Result<(LeftFiles, PowerCut)>>,
+    taken: Option<io::Result<(LeftFiles, TakenCut)>>,
 }
 
 /// A file or directory of the store that a thread has open.
@@ -236,12 +237,12 @@ impl FileRecord {
     }
 
     /// Returns that cut, once.
-    pub fn taken(&mut self) -> Option<io::Result<(LeftFiles, PowerCut)>> {
+    pub fn taken(&mut self) -> Option<io::Result<(LeftFiles, TakenCut)>> {
         self.taken.take()
     }
 
     /// Returns that cut if it was taken after all; else none is taken any more.
-    pub fn give_up(&mut self) -> Option<io::Result<(LeftFiles, PowerCut)>> {
+    pub fn give_up(&mut self) -> Option<io::Result<(LeftFiles, TakenCut)>> {
         self.awaited = None;
         self.taken.take()
     }
@@ -267,7 +268,8 @@ impl FileRecord {
     ///
     /// # Errors
     /// A file cannot be read.
-    pub fn cut(&mut self, seed: u64) -> io::Result<(LeftFiles, PowerCut)> {
+    pub fn cut(&mut self, seed: u64) -> io::Result<(LeftFiles, TakenCut)> {
+        let at_ns = monotonic_ns();
         // They may have returned.
         for path in std::mem::take(&mut self.writing_through).into_values() {
             self.sync(&path, false);
@@ -306,7 +308,7 @@ impl FileRecord {
                 left.contents.insert(id, content.clone());
             }
         }
-        Ok((left, made))
+        Ok((left, TakenCut { made, at_ns }))
     }
 
     fn is_known(&self, id: FileId) -> bool {

@@ -96,9 +96,8 @@ impl Cutting<'_> {
 
     /// Strikes; the moment before it.
     fn blow(&self, ledger: &AckLedger, moment: &Moment) -> Result<u64, StoreError> {
-        let begun = now_ns();
-        // What was acknowledged until now must be in it.
-        self.supply.map_or(Ok(()), |supply| supply.cut(self.set().left_seed()))?;
+        // What was acknowledged until then must be in it: a cut that waits for a sync is taken later than it is asked for.
+        let begun = self.supply.map_or(Ok(now_ns()), |supply| supply.cut(self.set().left_seed()))?;
         match (&self.request.blow, self.installation.nodes()) {
             (Blow::Commands { kill, .. }, _) => {
                 ran("--kill-command", shell(kill).status())?;

@@ -2,7 +2,7 @@
 
 use super::Blow;
 use host::Ground;
-use power::PowerDisk;
+use power::{PowerDisk, TakenCut};
 use std::path::PathBuf;
 use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -73,16 +73,16 @@ impl Supply {
         Ok(())
     }
 
-    /// Takes a cut now; what it leaves is chosen by the seed.
-    pub(super) fn cut(&self, seed: u64) -> Result<(), StoreError> {
-        let cut = self.disk.cut(seed).map_err(no_disk)?;
+    /// Takes a cut; what it leaves is chosen by the seed. Returns its moment on the system's monotonic clock.
+    pub(super) fn cut(&self, seed: u64) -> Result<u64, StoreError> {
+        let TakenCut { made: cut, at_ns } = self.disk.cut(seed).map_err(no_disk)?;
         let before = lock(&self.before);
         *lock(&self.taken) = Some(PowerCut {
             written_sectors: cut.written_sectors.saturating_sub(before.written_sectors),
             flushes: cut.flushes.saturating_sub(before.flushes),
             ..cut
         });
-        Ok(())
+        Ok(at_ns)
     }
 
     /// Returns what the cut did, once.
