@@ -206,12 +206,12 @@ impl Entry {
     }
 }
 
-/// Returns whether this is a process in a session of its own that became our child because its parent ended (we start such processes only through a
-/// place, and those are members of the place).
+/// Returns whether this is a process of a private server, in a session of its own, that became our child because its parent ended. What became our
+/// child because the user's own command put it into the background is the user's.
 fn is_adopted_orphan(process: &Process) -> bool {
     // SAFETY: getsid touches no memory.
     let own_session = unsafe { libc::getsid(0) };
-    process.is_ours() && process.session != own_session
+    process.is_ours() && process.session != own_session && process.is_signed()
 }
 
 /// Removes a directory, and removes it again when a dying process has just made another file in it.

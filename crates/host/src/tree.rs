@@ -1,6 +1,6 @@
 //! The processes that belong to a private server: found from `/proc`, so that forked and detached ones count too.
 
-use crate::process::{Pid, signal};
+use crate::process::{Pid, SIGN_US, signal};
 use std::fs;
 use std::path::Path;
 use study::ServerUse;
@@ -56,6 +56,15 @@ impl Process {
         environment.split(|byte| *byte == 0).any(|entry| entry == mark.as_bytes())
             || (self.parent == 1 || self.is_ours())
                 && fs::read_link(format!("/proc/{}/cwd", self.pid)).is_ok_and(|directory| directory.starts_with(place))
+    }
+
+    /// Returns whether the process was started by a private server of some place, even if nothing else says so any more.
+    pub fn is_signed(&self) -> bool {
+        let limits = fs::read_to_string(format!("/proc/{}/limits", self.pid)).unwrap_or_default();
+        let sign = SIGN_US.to_string();
+        limits
+            .lines()
+            .any(|line| line.starts_with("Max realtime timeout") && line.split_whitespace().nth(3) == Some(&sign))
     }
 
     /// Returns whether the process still does something: it has neither ended nor been stopped.

@@ -53,7 +53,7 @@ fn stand_in() {
     }
     let base = std::env::temp_dir();
     let stores: &[&'static StoreInfo] = match role.as_str() {
-        "detaching" => &[&DETACHING],
+        "detaching" | "beside a daemon" => &[&DETACHING],
         "interrupted start" => &[&NEVER_READY],
         "killed preparing" => &[&NEVER_PREPARED],
         "several nodes" => &[&THREE],
@@ -64,6 +64,10 @@ fn stand_in() {
     }
     let _opened: Vec<OpenStore> =
         stores.iter().map(|store| open(store, &Spec::private(store.name), &base).unwrap()).collect();
+    if role == "beside a daemon" {
+        let daemon = "(cd /; env -i setsid sleep 1005 >/dev/null 2>&1 &)";
+        assert!(Command::new("/bin/sh").args(["-c", daemon]).status().unwrap().success());
+    }
     println!("ready");
     match role.as_str() {
         "panics" => panic!("as told"),
@@ -82,7 +86,7 @@ fn stand_in() {
                 interrupt::progress();
             }
         }
-        "obeys" | "detaching" | "several nodes" => await_request(),
+        "obeys" | "detaching" | "beside a daemon" | "several nodes" => await_request(),
         other => panic!("no role '{other}'"),
     }
 }
@@ -371,6 +375,20 @@ fn processes_that_detach_themselves_in_any_way_are_ended_too() {
     running.signal(libc::SIGTERM);
     assert_eq!(running.wait().code(), Some(0));
     running.assert_nothing_left();
+}
+
+#[test]
+fn a_daemon_that_a_command_of_the_users_has_started_lives_on() {
+    let mut running = Running::start("beside a daemon");
+    running.await_descendants(|found| found.iter().filter(|pid| command_of(**pid).starts_with("sleep\0")).count() == 5);
+    running.signal(libc::SIGTERM);
+    assert_eq!(running.wait().code(), Some(0));
+    let left = survivors(&running.processes);
+    assert_eq!(left.iter().map(|pid| command_of(*pid)).collect::<Vec<_>>(), ["sleep\x001005\0"]);
+    // SAFETY: kill touches no memory.
+    left.iter().for_each(|pid| unsafe {
+        libc::kill(*pid, libc::SIGKILL);
+    });
 }
 
 #[test]
