@@ -411,7 +411,7 @@ fn the_next_start_after_sigkill_ends_what_a_server_had_detached() {
     running.wait();
     drop(open(&REDIS_UNIX, &Spec::private("redis-unix"), running.base.path()).unwrap());
     assert_eq!(names_in(running.base.path()), [""; 0]);
-    // Only the one that has left session, environment and directory may be left: it cannot be told from anybody else's.
+    // Only the one that has left session, environment and directory may be left: its sign does not say whose kvtrial started it.
     for pid in survivors(&running.processes) {
         assert_eq!(command_of(pid), "sleep\x001004\0");
         // SAFETY: kill touches no memory.
