@@ -92,12 +92,7 @@ fn what_is_no_database_is_refused_by_name_and_left_as_it_is() {
 fn every_embedded_store_comes_with_one_default_level_and_refuses_levels_it_has_not() {
     for info in embedded().filter(|info| info.name != "ram") {
         // Kyoto Cabinet has none it keeps (docs/engines.md), and is in no default study.
-        // sled has its own buffers, which a kill loses.
-        let level = match info.name {
-            "kyotocabinet" => Durability::None,
-            "sled" => Durability::Second,
-            _ => Durability::Os,
-        };
+        let level = if info.name == "kyotocabinet" { Durability::None } else { Durability::Os };
         assert_eq!(info.durabilities[0], level, "{}: the default study compares alike", info.name);
         for &level in info.durabilities {
             if let (Availability::Found(_), directory) = (info.probe(), TempDir::with_prefix("kvtrial-level-").unwrap())

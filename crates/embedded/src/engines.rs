@@ -103,8 +103,8 @@ const SLED: Engine = Engine {
     kind: "Bw-tree",
     summary: "Bw-tree over a log of pages",
     install: "kvtrial fetch-store sled (built by Rust)",
-    // A kill loses what sled has in its own buffers: there is no level `os`.
-    durabilities: &[Durability::Second, Durability::Commit, Durability::None],
+    // Power cuts take what it has flushed (docs/durability.md): there is neither `commit` nor `second`.
+    durabilities: &[Durability::Os, Durability::None],
     max_key_bytes: Capabilities::BASIC.max_key_bytes,
     max_value_bytes: None,
 };

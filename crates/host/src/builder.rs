@@ -1,4 +1,4 @@
-//! The settings for starting nodes, and the reasons why they did not start.
+//! The settings for starting nodes, and what is done where their ports were taken.
 
 use crate::attempts::{Attempted, Attempts};
 use crate::clock::ClockLibrary;
@@ -30,35 +30,13 @@ pub struct Builder {
     pub clocks: Option<ClockLibrary>,
 }
 
-/// The reason why nodes did not start.
-pub enum Failed {
-    /// Another program listens on one of the nodes' ports.
-    PortTaken(StoreError),
-    /// Any other reason.
-    Otherwise(StoreError),
-}
-
-impl Failed {
-    pub fn error(self) -> StoreError {
-        match self {
-            Failed::PortTaken(error) | Failed::Otherwise(error) => error,
-        }
-    }
-}
-
-impl From<StoreError> for Failed {
-    fn from(error: StoreError) -> Failed {
-        Failed::Otherwise(error)
-    }
-}
-
 /// Repeats the start, with other ports, when the ports were taken.
-pub fn retrying<T>(mut start: impl FnMut() -> Result<T, Failed>) -> Result<T, StoreError> {
+pub fn retrying<T>(mut start: impl FnMut() -> Result<T, StoreError>) -> Result<T, StoreError> {
     let mut tries = 1;
     loop {
         match start() {
-            Err(Failed::PortTaken(_)) if tries < PORT_TRIES => tries += 1,
-            other => return other.map_err(Failed::error),
+            Err(StoreError::PortTaken { .. }) if tries < PORT_TRIES => tries += 1,
+            other => return other,
         }
     }
 }
@@ -92,5 +70,9 @@ impl Builder {
 
     pub(crate) fn not_started(&self, problem: String) -> StoreError {
         StoreError::not_started(self.info.name, problem)
+    }
+
+    pub(crate) fn port_taken(&self, problem: String) -> StoreError {
+        StoreError::PortTaken { store: self.info.name.into(), problem }
     }
 }

@@ -1,6 +1,6 @@
 //! The nodes of a private deployment while it runs: watched, stopped, killed, frozen, started again, joined by others.
 
-use crate::builder::{Builder, Failed, retrying};
+use crate::builder::{Builder, retrying};
 use crate::disk::allocated_bytes;
 use crate::lease::Lease;
 use crate::network::Network;
@@ -179,7 +179,7 @@ impl Nodes {
     /// # Errors
     /// The node did not get ready.
     pub fn await_ready(&self, name: &str) -> Result<(), StoreError> {
-        self.await_node(name).map(drop).map_err(Failed::error)
+        self.await_node(name).map(drop)
     }
 
     /// Checks that each node that runs has everything it should have; `None`: these nodes do not report it.

@@ -1,7 +1,7 @@
 //! A private deployment from its plan to the first connection.
 
 use crate::attempts::{Attempts, RETRY};
-use crate::builder::{Builder, Failed, retrying};
+use crate::builder::{Builder, retrying};
 use crate::lease::{Lease, system_words};
 use crate::log::Logs;
 use crate::network::{Namespace, Network};
@@ -80,7 +80,7 @@ impl Nodes {
     }
 
     /// Starts nodes step by step, forms them, and connects to all nodes that run then.
-    pub(crate) fn bring_up(&self, deployment: Deployment) -> Result<Box<dyn Store>, Failed> {
+    pub(crate) fn bring_up(&self, deployment: Deployment) -> Result<Box<dyn Store>, StoreError> {
         let Deployment { mut nodes, forming, .. } = deployment;
         nodes.sort_by_key(|node| node.step);
         let alone = nodes.len() == 1 && forming.is_none() && self.running().is_empty();
@@ -230,7 +230,7 @@ impl Nodes {
     }
 
     /// Waits until a node is ready; returns the connection to it, where connecting is the sign that it is ready.
-    pub(crate) fn await_node(&self, name: &str) -> Result<Option<Box<dyn Store>>, Failed> {
+    pub(crate) fn await_node(&self, name: &str) -> Result<Option<Box<dyn Store>>, StoreError> {
         let found = self.running().iter().find(|it| it.node.name == name).map(|it| it.node.clone());
         let Some(node) = found else { return Ok(None) };
         let endpoint = node.plan.endpoint.clone();
@@ -252,11 +252,11 @@ impl Nodes {
     }
 
     /// Connects to all nodes together, except nodes that were taken down or frozen.
-    fn await_all(&self, deadline: Instant, timeout: Duration) -> Result<Box<dyn Store>, Failed> {
+    fn await_all(&self, deadline: Instant, timeout: Duration) -> Result<Box<dyn Store>, StoreError> {
         let endpoints = self.serving();
         let attempts = self.builder.attempts(endpoints.clone());
         let connected = self.await_result(&attempts, "", &endpoints, deadline, timeout)?;
-        connected.ok_or_else(|| self.builder.not_started("no client connected to it".into()).into())
+        connected.ok_or_else(|| self.builder.not_started("no client connected to it".into()))
     }
 
     /// Returns the result of the attempts, unless a node or the time ends before.
@@ -267,7 +267,7 @@ impl Nodes {
         endpoints: &[Endpoint],
         deadline: Instant,
         timeout: Duration,
-    ) -> Result<Option<Box<dyn Store>>, Failed> {
+    ) -> Result<Option<Box<dyn Store>>, StoreError> {
         let not_started = |problem: String| self.builder.not_started(problem);
         let mut refusal = None;
         loop {
@@ -276,8 +276,8 @@ impl Nodes {
                 let it = if fallen.node.is_empty() { "it " } else { "" };
                 let problem = format!("{it}{fallen}{}", fallen.log_end);
                 return Err(match self.stranger_on(&self.ports.given()) {
-                    None => not_started(problem).into(),
-                    Some(_) => Failed::PortTaken(not_started(format!("its port was taken: {problem}"))),
+                    None => not_started(problem),
+                    Some(_) => self.builder.port_taken(format!("its port was taken: {problem}")),
                 });
             }
             match result {
@@ -287,25 +287,25 @@ impl Nodes {
                     return match self.stranger_on(&ports) {
                         None => Ok(store),
                         Some(port) => {
-                            Err(Failed::PortTaken(not_started(format!("another program listens on its port {port}"))))
+                            Err(self.builder.port_taken(format!("another program listens on its port {port}")))
                         }
                     };
                 }
                 Ok(Err(error)) => refusal = Some(error),
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => {
-                    return Err(not_started("the attempt to connect broke off".into()).into());
+                    return Err(not_started("the attempt to connect broke off".into()));
                 }
             }
             if interrupt::requested() {
-                return Err(not_started(INTERRUPTED.into()).into());
+                return Err(not_started(INTERRUPTED.into()));
             }
             if Instant::now() >= deadline {
                 let it = if name.is_empty() { "it" } else { name };
                 let refusal = refusal.map_or_else(String::new, |error| format!(" ({error})"));
                 let log = self.log_of(name);
                 let problem = format!("{it} did not answer within {} s{refusal}{log}", timeout.as_secs_f64());
-                return Err(not_started(problem).into());
+                return Err(not_started(problem));
             }
         }
     }

@@ -12,7 +12,7 @@ mod supply;
 
 use crate::error::RunError;
 use crate::execution::Execution;
-use cutting::{Cutting, lost_worker};
+use cutting::{Cutting, void};
 use host::{Installation, KeptDirectory, Opening};
 use jobkit::Stroke;
 use std::path::PathBuf;
@@ -129,8 +129,7 @@ pub fn crash(
         };
         let supply = supply.as_ref();
         let made = Cutting { request, execution, stop, installation: &installation, supply, cut, recovery }.make(hear);
-        if let Some(worker) = lost_worker(&made) {
-            let not_measured = Some(format!("a worker was lost, and with it what it had written: {worker}"));
+        if let not_measured @ Some(_) = void(&made) {
             installation.abandon().map_err(RunError::Store)?;
             if stop.load(Ordering::Relaxed) {
                 return Ok(false);

@@ -66,9 +66,10 @@ impl Refusal {
 impl RunError {
     /// Returns whether a store is at fault as it is here and now, and not what the user wrote.
     pub fn is_of_here(&self) -> bool {
-        use StoreError::{Io, NotBuilt, NotFound, NotStarted, Open, Session};
+        use StoreError::{Io, NotBuilt, NotFound, NotStarted, Open, PortTaken, Session};
         let RunError::Store(error) = self else { return false };
-        matches!(error, NotFound { .. } | NotBuilt { .. } | NotStarted { .. } | Open { .. } | Session(_) | Io { .. })
+        let is_absent = matches!(error, NotFound { .. } | NotBuilt { .. });
+        is_absent || matches!(error, NotStarted { .. } | PortTaken { .. } | Open { .. } | Session(_) | Io { .. })
     }
 
     /// Returns why the cell it happened to was not run.

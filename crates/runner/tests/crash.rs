@@ -3,6 +3,7 @@
 
 use jobkit::Stroke;
 use kvtrial_runner::{Blow, BrokenFiles, CrashRequest, Crashed, Execution, crash};
+use std::net::TcpListener;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::Duration;
 use store::immediate::{Immediate, SyncStore};
@@ -145,6 +146,47 @@ fn a_server_that_never_comes_back_is_given_up_and_its_last_words_are_quoted() {
         assert!(words.iter().all(|words| said.contains(words)), "{cut:?}");
         assert!(cut.found.acknowledged > 0 && cut.recovery_s.is_none(), "{cut:?}");
     }
+}
+
+/// Redis over TCP, whose port somebody takes before its second start.
+fn plan_of_taken_port(spec: &Spec, place: &mut Place) -> Result<Deployment, StoreError> {
+    let Opener::Server { plan, .. } = catalog::find("redis").unwrap().opener else { unreachable!("it is a server") };
+    let mut deployment = plan(spec, place)?;
+    let it = &mut deployment.nodes[0].plan;
+    let [started, down, taken] = ["started", "down", "taken"].map(|name| place.directory.join(name));
+    let wait = format!("touch {}; until [ -e {} ]; do sleep 0.01; done", down.display(), taken.display());
+    let script = format!("[ -e {0} ] && {{ {wait}; }}; touch {0}; exec {1}", started.display(), it.run);
+    it.run = CommandLine::new("/bin/sh").args(["-c", &script]);
+    let (_, port) = it.endpoint.tcp().unwrap();
+    std::thread::spawn(move || {
+        while !down.exists() {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        let stranger = TcpListener::bind(("127.0.0.1", port)).unwrap();
+        std::fs::write(taken, "").unwrap();
+        // Until the test ends.
+        std::mem::forget(stranger);
+    });
+    Ok(deployment)
+}
+
+#[test]
+fn a_port_that_another_program_took_while_the_server_was_down_is_no_broken_promise() {
+    static TAKEN: StoreInfo = StoreInfo {
+        opener: Opener::Server {
+            plan: plan_of_taken_port,
+            connect: |spec, nodes| {
+                let honest = catalog::find("redis").unwrap().opener;
+                let Opener::Server { connect, .. } = honest else { unreachable!("it is a server") };
+                connect(spec, nodes)
+            },
+            usual_port: 1,
+        },
+        ..redis(connect)
+    };
+    let cut = cut(&TAKEN);
+    assert!(cut.not_measured.as_deref().unwrap_or_default().contains("port"), "{cut:?}");
+    assert_eq!((&cut.not_started, cut.found.lost), (&None, 0), "{cut:?}");
 }
 
 #[test]

@@ -92,7 +92,7 @@ impl Liar {
 
     fn crash(&self, lie: &str) -> Ran {
         let kills = "--cuts 4 --clients 4 --within 100ms --out out";
-        self.tells(lie, &format!("crash {},durability=commit {kills}", self.name()))
+        self.tells(lie, &format!("crash {},durability=os {kills}", self.name()))
     }
 }
 

@@ -96,7 +96,7 @@ fn config(spec: &Spec, store: &str, layout: &Layout) -> Result<BTreeMap<String, 
         said.push(("heap", format!("{heap_mib} MiB each")));
         said.push(("bdb.cache.size", format!("{} MiB each", cache_mib(heap_mib))));
         said.push(("bdb.write.transactions", (level(spec) != Durability::None).to_string()));
-        said.push(("bdb.flush.transactions", (level(spec) == Durability::Commit).to_string()));
+        said.push(("bdb.flush.transactions", "false".to_owned()));
     }
     Ok(said.into_iter().map(|(name, value)| (name.to_owned(), value)).collect())
 }

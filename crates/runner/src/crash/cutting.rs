@@ -16,7 +16,7 @@ use jobkit::{JobError, Params};
 use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
-use store::{Opener, Support};
+use store::{Opener, StoreError, Support};
 use study::{CrashCut, CrashMoment, Durability, Reason, ReasonKind};
 
 /// Writes each client has room for in the ledger; what is not used takes no memory.
@@ -62,6 +62,7 @@ impl Cutting<'_> {
         }
         match self.restart() {
             Ok(recovery) => made.recovery_s = recovery.map(|it| it.as_secs_f64()),
+            Err(taken @ StoreError::PortTaken { .. }) => return Err(RunError::Store(taken)),
             Err(error) => made.not_started = Some(error.to_string()),
         }
         if made.not_started.is_none() {
@@ -285,8 +286,17 @@ impl Cutting<'_> {
     }
 }
 
+/// What ended a crash that says nothing of the store: a worker was lost that had written, or another program had taken the store's port while it was down.
+pub(super) fn void<T>(done: &Result<T, RunError>) -> Option<String> {
+    if let Err(RunError::Store(taken @ StoreError::PortTaken { .. })) = done {
+        return Some(taken.to_string());
+    }
+    let worker = lost_worker(done)?;
+    Some(format!("a worker was lost, and with it what it had written: {worker}"))
+}
+
 /// The worker that was lost, and how, where that ended it.
-pub(super) fn lost_worker<T>(done: &Result<T, RunError>) -> Option<&str> {
+fn lost_worker<T>(done: &Result<T, RunError>) -> Option<&str> {
     match done {
         Err(RunError::Broken { reason, .. }) if reason.kind == ReasonKind::WorkerLost => Some(&reason.example),
         _ => None,

@@ -32,6 +32,14 @@ pub enum StoreError {
         /// The problem, with the end of the server's log.
         problem: String,
     },
+    /// Another program listens on a port of the server.
+    #[error("{store} did not start: {problem}")]
+    PortTaken {
+        /// The name of the store.
+        store: String,
+        /// The problem, with the port or the end of the server's log.
+        problem: String,
+    },
     /// Opening a directory or connecting failed.
     #[error("{what}: {problem}")]
     Open {
