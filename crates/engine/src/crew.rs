@@ -11,8 +11,7 @@ use crate::schedule::Schedule;
 use crate::settings::{Arrivals, Outages, Settings};
 use crate::starting_line::{Begin, Start, StartingLine, Watcher, wait_until};
 use jobkit::{Pace, Phase, Trial};
-use measure::{Clock, Ticks, thread_cpu};
-use measure::{Live, Progress};
+use measure::{Clock, Live, Progress, Ticks, thread_cpu};
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -52,6 +51,8 @@ pub struct Crew<'scope, 'env> {
     members: Vec<Member<'scope>>,
     /// Operations per second of the phases that were run.
     rates: BTreeMap<usize, f64>,
+    /// What phases without a clock do when connections are lost.
+    outages: Outages,
 }
 
 /// What all phases have in common.
@@ -80,6 +81,7 @@ impl<'env> Crew<'_, 'env> {
                 clients,
                 members: Vec::new(),
                 rates: BTreeMap::new(),
+                outages: settings.outages,
             })
         })
     }
@@ -100,7 +102,7 @@ impl<'env> Crew<'_, 'env> {
         }
         let settings = match phase {
             Some(Phase { timed: true, pace, .. }) => Settings { arrivals: self.arrivals(pace), ..*settings },
-            _ => Settings { arrivals: Arrivals::Closed, duration: None, ..*settings },
+            _ => Settings { arrivals: Arrivals::Closed, duration: None, outages: self.outages, ..*settings },
         };
         self.muster()?;
         let (sender, receiver) = channel();
@@ -127,9 +129,12 @@ impl<'env> Crew<'_, 'env> {
         Ok(outcome)
     }
 
-    /// Ends all sessions; the next phase opens new ones.
+    /// Ends all sessions; the next phase opens new ones, and its operations may take the whole deadline: nodes that came back may choose a leader.
     pub fn renew(&mut self) {
         self.dismiss();
+        if let Outages::Endure { timeout } = &mut self.outages {
+            *timeout = self.on.settings.deadline;
+        }
     }
 
     /// When the operations of a timed phase of this pace are sent.
