@@ -8,6 +8,7 @@
 #   tools/studies.sh ycsb-a -- redis lmdb  a part on these stores
 #   tools/studies.sh --resume [PART...]    what is not finished
 #   tools/studies.sh --quick [PART...]     three trials of each store instead of six, and the short self-test
+#   tools/studies.sh --small [PART...]     less work in each trial: what a store of a thousand operations per second ends in 15 s
 #
 # KVTRIAL: the program (default: kvtrial). STUDIES: where unpacked studies are kept (default: target/studies). RESULTS: where they are added (docs/results).
 set -eu
@@ -16,27 +17,29 @@ kvtrial=${KVTRIAL:-kvtrial}
 studies=${STUDIES:-target/studies}
 results=${RESULTS:-docs/results}
 
-# PART | seconds of a trial on a library, on a server | options of kvtrial run | stores, where they are not all that are found, or "with OPERATION": those that have it
+# PART | seconds of a trial on a library, on a server | options of kvtrial run | what --small puts in the place of its sizes
+# | stores, where they are not all that are found, or "with OPERATION": those that have it
 parts='
-ycsb-a    |  2 |  6 | ycsb --clients 4 --set workload=A --set records=20000 --set operations=200000
-ycsb-b    |  1 |  6 | ycsb --clients 4 --set workload=B --set records=20000 --set operations=200000
-ycsb-c    |  1 |  6 | ycsb --clients 4 --set workload=C --set records=20000 --set operations=200000
-ycsb-d    |  1 |  6 | ycsb --clients 4 --set workload=D --set records=20000 --set operations=200000
-ycsb-e    |  3 | 12 | ycsb --clients 4 --set workload=E --set records=20000 --set operations=20000 | with scan
-ycsb-f    |  2 |  8 | ycsb --clients 4 --set workload=F --set records=20000 --set operations=200000
-fans      |  2 | 10 | fans
-counts    |  3 | 15 | counts
-append    |  2 |  8 | append
-bulk      |  2 |  8 | bulk
-crud      |  3 | 20 | crud --clients 4
-grow      |  2 |  8 | grow
-sets      |  1 |  5 | sets --set ids=200000
-events    |  1 |  5 | events
-replay    |  2 | 10 | replay --data web12
-nodes     |  5 | 10 | nodes --clients 4 | redis-unix,nodes=4 redis-unix,nodes=4,shard=ketama memcached-unix,nodes=4 sqlite,nodes=4
+fans      |  2 | 10 | fans || --data debian-1k
+counts    |  3 | 15 | counts || --data gen:400:42
+append    |  2 |  8 | append || --data gen:4000:42
+bulk      |  2 |  8 | bulk ||
+crud      |  3 | 20 | crud --clients 4 || --set rows=4000
+grow      |  2 |  8 | grow || --set items=4000
+sets      |  1 |  5 | sets | --set ids=200000 | --set ids=10000
+events    |  1 |  5 | events || --set events=100000
+replay    |  2 | 10 | replay --data web12 || --set requests=10000
+ycsb-a    |  2 |  6 | ycsb --clients 4 --set workload=A | --set records=20000 --set operations=200000 | --set records=5000 --set operations=20000
+ycsb-b    |  1 |  6 | ycsb --clients 4 --set workload=B | --set records=20000 --set operations=200000 | --set records=5000 --set operations=20000
+ycsb-c    |  1 |  6 | ycsb --clients 4 --set workload=C | --set records=20000 --set operations=200000 | --set records=5000 --set operations=20000
+ycsb-d    |  1 |  6 | ycsb --clients 4 --set workload=D | --set records=20000 --set operations=200000 | --set records=5000 --set operations=20000
+ycsb-e    |  3 | 12 | ycsb --clients 4 --set workload=E | --set records=20000 --set operations=20000  | --set records=2000 --set operations=2000 | with scan
+ycsb-f    |  2 |  8 | ycsb --clients 4 --set workload=F | --set records=20000 --set operations=200000 | --set records=5000 --set operations=20000
+nodes     |  5 | 10 | nodes --clients 4 || --set records=5000 --set operations=5000 | redis-unix,nodes=4 redis-unix,nodes=4,shard=ketama memcached-unix,nodes=4 sqlite,nodes=4
 '
 
 mode=run
+size=full
 trials=6
 chosen=
 proofs=
@@ -45,8 +48,9 @@ while [ $# -gt 0 ]; do
     --list) mode=list ;;
     --resume) mode=resume ;;
     --quick) trials=3 && proofs=--quick ;;
+    --small) size=small ;;
     --) shift && break ;;
-    -*) echo "$1: there are --list, --resume and --quick, then parts, then -- and stores" >&2 && exit 2 ;;
+    -*) echo "$1: there are --list, --resume, --quick and --small, then parts, then -- and stores" >&2 && exit 2 ;;
     *) chosen="$chosen $1" ;;
     esac
     shift
@@ -69,18 +73,22 @@ of_class() { # CLASS [OPERATION]
     done
 }
 embedded=$(of_class embedded)
-network=$(of_class network)
+network=$(of_class network)$(of_class distributed)
 count() { echo $#; }
 
 # Lines PART|LIBRARY_S|SERVER_S|OPTIONS|STORES of what was asked for.
 asked() {
-    echo "$parts" | sed 's/  *|  */|/g' | while IFS='|' read -r part rest; do
+    echo "$parts" | sed 's/ *| */|/g' | while IFS='|' read -r part library_s server_s options full small stores; do
         [ -n "$part" ] || continue
-        case " ${chosen:-$part} " in *" $part "*) echo "$part|$rest" ;; esac
+        case " ${chosen:-$part} " in *" $part "*) ;; *) continue ;; esac
+        case $size in
+        full) echo "$part|$library_s|$server_s|$options $full|$stores" ;;
+        small) echo "$part-small|1|4|$options $small|$stores" ;;
+        esac
     done
 }
 for part in $chosen; do
-    asked | grep -q "^$part|" || { echo "$part: no such part; tools/studies.sh --list names them" >&2 && exit 2; }
+    echo "$parts" | grep -q "^$part  *|" || { echo "$part: no such part; tools/studies.sh --list names them" >&2 && exit 2; }
 done
 
 # Seconds of a part: each trial, and what starting and reading back takes.

@@ -34,7 +34,7 @@ pub use trials_csv::write_trials_csv;
 
 /// The study as one document.
 const STUDY: &str = "study.json";
-/// The same, packed by gzip: as studies are kept where there are many.
-const PACKED: &str = "study.json.gz";
+/// The same, packed by xz: as studies are kept where there are many.
+pub const PACKED: &str = "study.json.xz";
 /// The journal of a study that is not closed.
 const JOURNAL: &str = "trials.jsonl";

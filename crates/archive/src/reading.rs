@@ -127,7 +127,7 @@ impl<T: BufRead + Seek> Document for T {}
 
 fn open_document(path: &Path) -> Result<Box<dyn Document>, DirectoryError> {
     let file = open(path)?.ok_or_else(|| DirectoryError::Absent { path: path.to_owned() })?;
-    if path.extension().is_some_and(|it| it == "gz") {
+    if path.extension().is_some_and(|it| it == "xz") {
         let text = unpack(file).map_err(|source| DirectoryError::Read { path: path.to_owned(), source })?;
         return Ok(Box::new(text));
     }

@@ -38,7 +38,7 @@ impl StudyMark {
 pub struct Verification {
     /// The mark.
     pub mark: StudyMark,
-    /// The digest of the `study.json.gz` it is of: a mark of another one says nothing.
+    /// The digest of the `study.json.xz` it is of: a mark of another one says nothing.
     pub study_sha256: String,
     /// RFC 3339, UTC.
     pub verified_at: String,

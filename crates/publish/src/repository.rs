@@ -1,15 +1,13 @@
 //! The directory that studies are added to.
 
 use crate::mark::Verification;
-use archive::DirectoryError;
+use archive::{DirectoryError, PACKED};
 use sha2::{Digest, Sha256};
 use std::path::{Path, PathBuf};
 use study::Study;
 
 /// Where studies lie in a repository.
 const STUDIES: &str = "studies";
-/// The file of a published study.
-const PACKED: &str = "study.json.gz";
 
 /// A directory with published studies: the work tree of a git repository.
 #[derive(Clone, Debug)]

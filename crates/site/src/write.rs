@@ -67,11 +67,11 @@ fn details(published: &Published, to: &Path) -> Result<(), SiteError> {
     put(&to.join("report.html"), &report::Report::new(vec![named]).html())?;
     put(&to.join("cells.csv"), &archive::cells_csv(study))?;
     // A published study is packed already: that it is this one was seen when it was read.
-    let name = "study.json.gz";
-    let path = to.join(name);
+    let path = to.join(archive::PACKED);
     let failed = |source| SiteError::Write { path: path.display().to_string(), source };
-    let packed =
-        std::fs::read(published.directory.join(name)).or_else(|_| archive::pack_study(study)).map_err(failed)?;
+    let packed = std::fs::read(published.directory.join(archive::PACKED))
+        .or_else(|_| archive::pack_study(study))
+        .map_err(failed)?;
     put_bytes(&path, &packed)
 }
 

@@ -60,7 +60,7 @@ fn the_newest_result_of_a_version_stands_and_a_void_one_is_shown_but_has_no_plac
         "stores/LMDB.html",
         "jobs/ycsb.html",
         "studies/new/report.html",
-        "studies/old/study.json.gz",
+        "studies/old/study.json.xz",
         "studies/old/cells.csv",
     ] {
         assert!(out.join(page).is_file(), "{page}");
@@ -135,7 +135,7 @@ fn a_packed_study_is_read_like_any_other_and_packed_the_same_each_time() {
     archive::save_packed_study(&root.path().join("packed"), &plain).unwrap();
     let collection = read(&root);
     assert_eq!(collection.studies[0].study, plain);
-    assert_eq!(archive::pack_study(&plain).unwrap(), std::fs::read(root.path().join("packed/study.json.gz")).unwrap());
+    assert_eq!(archive::pack_study(&plain).unwrap(), std::fs::read(root.path().join("packed/study.json.xz")).unwrap());
 }
 
 #[test]

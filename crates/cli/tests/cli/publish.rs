@@ -48,7 +48,7 @@ fn a_study_is_added_once_and_a_second_one_appears_beside_it_on_the_site() {
     assert!(added.stdout.contains("git add results/studies/"), "{}", added.stdout);
     let [study] = &published(&desk)[..] else { panic!("{:?}", published(&desk)) };
     let files: Vec<_> = fs::read_dir(study).unwrap().map(|entry| entry.unwrap().file_name()).collect();
-    assert_eq!(files, ["study.json.gz"]);
+    assert_eq!(files, ["study.json.xz"]);
     assert_eq!(fs::read_dir(desk.path().join("results/.git")).unwrap().count(), 0, "what git keeps is not touched");
     let again = publish(&desk);
     assert!(again.status == 0 && again.stdout.contains("there already"), "{}", again.said());
