@@ -45,6 +45,6 @@ fn a_pull_request_is_checked_made_again_and_built_in_this_order_and_brings_no_ma
         .filter_map(|step| step.as_mapping()?.get(&Yaml::value_from_str("run"))?.as_str())
         .collect();
     let at = |what: &str| runs.iter().position(|run| run.contains(what)).unwrap_or_else(|| panic!("{what}: {runs:?}"));
-    let order = ["cargo install", "study\\.json\\.gz", "publish --check", "publish --verify", "kvtrial site"].map(at);
+    let order = ["cargo install", "study\\.json\\.xz", "publish --check", "publish --verify", "kvtrial site"].map(at);
     assert!(order.is_sorted(), "{order:?}");
 }
