@@ -17,7 +17,7 @@ kvtrial=${KVTRIAL:-kvtrial}
 studies=${STUDIES:-target/studies}
 results=${RESULTS:-docs/results}
 
-# PART | seconds of a trial on a library, on a server | options of kvtrial run | what --small puts in the place of its sizes
+# PART | seconds of a trial on a library, on a server | options of kvtrial run | its sizes | its sizes with --small
 # | stores, where they are not all that are found, or "with OPERATION": those that have it
 parts='
 fans      |  2 | 10 | fans || --data debian-1k
@@ -72,8 +72,12 @@ of_class() { # CLASS [OPERATION]
         case " ${named:-$store} " in *" $store "*) printf '%s ' "$store" ;; esac
     done
 }
+of_servers() { # [OPERATION]
+    of_class network "$@"
+    of_class distributed "$@"
+}
 embedded=$(of_class embedded)
-network=$(of_class network)$(of_class distributed)
+network=$(of_servers)
 count() { echo $#; }
 
 # Lines PART|LIBRARY_S|SERVER_S|OPTIONS|STORES of what was asked for.
@@ -147,7 +151,7 @@ mkdir -p "$studies" "$results"
 while IFS='|' read -r part _ _ options stores <&3; do
     case $stores in
     "") on_libraries=$embedded on_servers=$network ;;
-    "with "*) on_libraries=$(of_class embedded "${stores#with }") on_servers=$(of_class network "${stores#with }") ;;
+    "with "*) on_libraries=$(of_class embedded "${stores#with }") on_servers=$(of_servers "${stores#with }") ;;
     *)
         # shellcheck disable=SC2086
         [ -n "$named" ] || study "$part" "$options" $stores
